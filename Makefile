@@ -1,0 +1,7 @@
+# Every target is done by scripts/run, which also works where there is no make.
+.DEFAULT_GOAL := help
+TARGETS := help demo test lint typecheck format schema setup clean
+
+.PHONY: $(TARGETS)
+$(TARGETS):
+	@sh scripts/run $@

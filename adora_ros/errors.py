@@ -1,0 +1,39 @@
+"""The one family of errors that this package raises.
+
+Each is also the standard-library type that a caller would expect, so that ``except ValueError`` and
+``except AdoraError`` both work. A message says what is wrong, where, and what to do about it.
+"""
+
+from __future__ import annotations
+
+
+class AdoraError(Exception):
+    """Base of every error that adora_ros raises on purpose."""
+
+
+class DataflowError(AdoraError, ValueError):
+    """A dataflow file that cannot be run."""
+
+
+class TransportError(AdoraError, ValueError):
+    """A value, message or configuration that cannot be carried between processes."""
+
+
+class NodeError(AdoraError, RuntimeError):
+    """The Node API was used in a way, or in a place, that cannot work."""
+
+
+class SpawnError(AdoraError, OSError):
+    """A process could not be started."""
+
+
+class LifecycleError(AdoraError, RuntimeError):
+    """A lifecycle transition failed; the text is the node's own where there is one."""
+
+
+class LifecycleTimeoutError(LifecycleError, TimeoutError):
+    """A lifecycle transition did not end before its deadline."""
+
+
+class ManagerError(AdoraError, RuntimeError):
+    """The manager cannot do what it was asked to do."""
