@@ -1,0 +1,72 @@
+"""Reading a dataflow file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adora_ros.dataflow.names import ros_name
+from adora_ros.dataflow.problems import ERROR, DataflowErrors, Problem
+from adora_ros.dataflow.report import Report
+from adora_ros.dataflow.resolve import Resolver
+from adora_ros.dataflow.validate import validate
+from adora_ros.dataflow.yamltree import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from adora_ros.dataflow.model import Dataflow
+
+
+def load(path: Path | str, *, name: str | None = None, env: Mapping[str, str] | None = None) -> Dataflow:
+    """Read and validate a dataflow file.
+
+    Args:
+        path: the YAML file.
+        name: name of the dataflow; the file's stem unless given. What ROS forbids in it becomes ``_``.
+        env: environment variables on top of the ``env`` of the file's top level; that of a node still wins.
+
+    Raises:
+        DataflowErrors: everything that is wrong with the file.
+
+    """
+    file = Path(path)
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        raise _at(file, 1, 1, f'cannot be read: {error.strerror}') from error
+    try:
+        text = raw.decode('utf-8-sig')
+    except UnicodeDecodeError as error:
+        before = raw[: error.start]
+        column = error.start - before.rfind(b'\n')
+        raise _at(file, before.count(b'\n') + 1, column, 'this is not UTF-8 text; save the file as UTF-8') from error
+    return loads(text, path=file, name=name, env=env)
+
+
+def loads(text: str, *, path: Path | str, name: str | None = None, env: Mapping[str, str] | None = None) -> Dataflow:
+    """Validate the text of a dataflow file.
+
+    Args:
+        text: the YAML.
+        path: the file it is taken to be in, which names the dataflow and to which paths are relative.
+        name: as for :func:`load`.
+        env: as for :func:`load`.
+
+    Raises:
+        DataflowErrors: everything that is wrong with the text.
+
+    """
+    tree = parse(text, Path(path))
+    report = Report(tree)
+    draft = validate(report)
+    if draft is None:
+        raise DataflowErrors(report.problems)
+    stem = ros_name(Path(path).stem if name is None else name)
+    dataflow = Resolver(draft, report, name=stem, env=env or {}).resolve()
+    report.raise_errors()
+    return dataflow
+
+
+def _at(file: Path, line: int, column: int, message: str) -> DataflowErrors:
+    return DataflowErrors([Problem(file=file, line=line, column=column, severity=ERROR, message=message)])

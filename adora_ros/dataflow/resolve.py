@@ -1,0 +1,292 @@
+"""From the model of the file to the frozen dataflow."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adora_ros.dataflow import names, notices, ports, programs, values
+from adora_ros.dataflow.lint import lint
+from adora_ros.dataflow.model import (
+    DEFAULT_HEALTH_CHECK_INTERVAL,
+    DEFAULT_ROTATED_FILES,
+    DEFAULT_STOP_GRACE,
+    Dataflow,
+    NodeKind,
+    NodeSpec,
+    OnGiveUp,
+    RestartPolicy,
+    RestartSpec,
+    RestartStrategy,
+)
+from adora_ros.dataflow.problems import nearest
+from adora_ros.dataflow.rosnode import check_ports, resolve_ros
+from adora_ros.dataflow.sources import LOG_LEVELS, check_node_id
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from adora_ros.dataflow.report import Report
+    from adora_ros.dataflow.schema import DeployYaml, NodeYaml
+    from adora_ros.dataflow.validate import Draft
+    from adora_ros.dataflow.yamltree import Loc
+
+MANAGER = 'manager'
+"""ROS name of the manager in the namespace of the dataflow; ``manager_<machine>`` is one too."""
+COORDINATOR = ('/adora/coordinator', '/adora/store')
+"""Full names of the coordinator's nodes."""
+
+
+class Resolver:
+    """Resolves one file; every problem goes to the report."""
+
+    def __init__(self, draft: Draft, report: Report, *, name: str, env: Mapping[str, str]) -> None:
+        """Prepare to resolve ``draft``.
+
+        Args:
+            draft: the model of the file.
+            report: takes the problems.
+            name: ROS-safe name of the dataflow.
+            env: variables on top of the root's ``env``.
+
+        """
+        self._draft = draft
+        self._report = report
+        self._name = name
+        self._namespace = f'/{name}'
+        self._file = programs.absolute(str(report.tree.file), Path.cwd())
+        self._outer = {**os.environ, **env}
+        root_env = self._env(draft.root.env or {}, ('env',))
+        self._env_of_all = {**root_env, **env}
+        self._wiring = ports.Wiring(namespace=self._namespace, nodes_lost=draft.nodes_lost)
+        self._places: dict[str, tuple[str, str]] = {}
+        """By node id its namespace and name."""
+
+    def resolve(self) -> Dataflow:
+        """Return the dataflow; what is in error is reported and left out."""
+        root = self._draft.root
+        if not root.nodes and not self._draft.nodes_lost:
+            self._report.error(('nodes',), '`nodes` is empty; a dataflow needs at least one node')
+        notices.without_effect(root, self._report)
+        for index, node in self._name_nodes():
+            self._add_outputs(node, ('nodes', index))
+        reserved = {f'{self._namespace}/{name}': f'the {name} of the dataflow' for name in ('events', 'status')}
+        ports.check_topics(self._wiring, reserved, self._report)
+        nodes = {index: self._node(node, ('nodes', index)) for index, node in self._draft.numbered()}
+        lint(self._draft, nodes, self._report)
+        return Dataflow(
+            name=self._name,
+            namespace=self._namespace,
+            file=self._file,
+            descriptor=self._report.data,
+            nodes=tuple(nodes.values()),
+            env=self._env_of_all,
+            health_check_interval=_given(root.health_check_interval, DEFAULT_HEALTH_CHECK_INTERVAL),
+            restart_strategy=RestartStrategy(root.restart_strategy or RestartStrategy.ONE_FOR_ONE),
+            exit_when_nodes_finish=bool(root.exit_when_nodes_finish),
+            warnings=self._report.warnings,
+        )
+
+    def _name_nodes(self) -> list[tuple[int, NodeYaml]]:
+        """Give each node its ROS name; return those whose id occurs for the first time."""
+        named: list[tuple[int, NodeYaml]] = []
+        owners: dict[str, tuple[str, int]] = {}
+        ids: dict[str, int] = {}
+        for index, node in self._draft.numbered():
+            loc = ('nodes', index, 'id')
+            try:
+                check_node_id(node.id)
+            except ValueError as error:
+                self._report.error(loc, str(error))
+            if node.id in ids:
+                self._report.error(loc, f'this id is given twice; the first is on line {ids[node.id]}')
+                continue
+            ids[node.id] = self._report.line(loc)
+            named.append((index, node))
+            place = self._place(node, loc)
+            self._places[node.id] = place
+            full_name = f'{place[0].rstrip("/")}/{place[1]}'
+            if place[0] == self._namespace and (place[1] == MANAGER or place[1].startswith(f'{MANAGER}_')):
+                self._report.error(loc, f'`{full_name}` is reserved for the manager; rename the node')
+            if full_name in COORDINATOR:
+                self._report.error(loc, f'`{full_name}` is reserved for the coordinator; rename the node')
+            first = owners.setdefault(full_name, (node.id, ids[node.id]))
+            if first[0] != node.id:
+                both = f'`{first[0]}` (on line {first[1]}) and `{node.id}`'
+                self._report.error(loc, f'{both} both become the ROS name `{full_name}`; rename one')
+        return named
+
+    def _place(self, node: NodeYaml, loc: Loc) -> tuple[str, str]:
+        namespace, name = self._namespace, names.ros_name(node.id)
+        if len(name) > names.NODE_NAME_LIMIT:
+            self._report.error(loc, f'the id is longer than {names.NODE_NAME_LIMIT} characters')
+        if node.ros is None:
+            return namespace, name
+        ros_loc = (*loc[:-1], 'ros')
+        if node.ros.name is not None:
+            if names.is_token(node.ros.name):
+                name = node.ros.name
+            else:
+                words = f'`{node.ros.name}` is not a ROS node name; use letters, digits and _, no digit first'
+                self._report.error((*ros_loc, 'name'), words)
+        if node.ros.namespace is not None:
+            try:
+                namespace = self._absolute_namespace(node.ros.namespace)
+            except ValueError as error:
+                self._report.error((*ros_loc, 'namespace'), str(error))
+        return namespace, name
+
+    def _absolute_namespace(self, text: str) -> str:
+        if text == '/':
+            return text
+        namespace = text if text.startswith('/') else f'{self._namespace}/{text}'
+        names.check_absolute(namespace)
+        return namespace
+
+    def _add_outputs(self, node: NodeYaml, loc: Loc) -> None:
+        if node.ros is not None:
+            self._wiring.ros_nodes.add(node.id)
+        foreign = any(getattr(node, kind) is not None for kind in notices.KINDS)
+        if foreign or not self._draft.is_whole(loc[1], 'outputs', '?'):
+            self._wiring.open_nodes.add(node.id)
+        namespace, name = self._places[node.id]
+        ports.add_outputs(self._wiring, node, loc, name, namespace, self._report)
+
+    def _node(self, node: NodeYaml, loc: Loc) -> NodeSpec:
+        report = self._report
+        notices.node_without_effect(node, loc, report)
+        namespace, name = self._places[node.id]
+        env = {**self._env_of_all, **self._env(node.env or {}, (*loc, 'env'))}
+        machine = self._machine(node, loc)
+        path, program = self._program(node, loc, env, machine)
+        inputs = ports.resolve_inputs(self._wiring, node, loc, name, namespace, report)
+        outputs = tuple(self._wiring.outputs[node.id].values())
+        ros = None
+        if node.ros is not None:
+            ros = resolve_ros(
+                node.ros, (*loc, 'ros'), self._file.parent, {**self._outer, **env}, namespace, name, machine, report
+            )
+        spec = NodeSpec(
+            id=node.id,
+            name=name,
+            full_name=f'{namespace.rstrip("/")}/{name}',
+            label=node.name,
+            description=node.description,
+            kind=NodeKind.PATH if node.ros is None else NodeKind.ROS,
+            path=path,
+            program=program,
+            args=self._split(node.args, (*loc, 'args')),
+            env=env,
+            ros=ros,
+            inputs=inputs,
+            outputs=outputs,
+            restart=RestartSpec(
+                policy=RestartPolicy(node.restart_policy or RestartPolicy.NEVER),
+                max_restarts=node.max_restarts or 0,
+                delay=node.restart_delay,
+                max_delay=node.max_restart_delay,
+                window=node.restart_window,
+            ),
+            health_check_timeout=node.health_check_timeout,
+            startup_timeout=node.startup_timeout,
+            stop_grace=_given(node.stop_grace, _given(self._draft.root.stop_grace, DEFAULT_STOP_GRACE)),
+            finish_grace=node.finish_grace_secs,
+            on_give_up=OnGiveUp(node.on_give_up or OnGiveUp.IGNORE),
+            max_log_size=self._size(node.max_log_size, (*loc, 'max_log_size')),
+            max_rotated_files=node.max_rotated_files or DEFAULT_ROTATED_FILES,
+            send_stdout_as=node.send_stdout_as,
+            send_logs_as=node.send_logs_as,
+            min_log_level=self._level(node.min_log_level, (*loc, 'min_log_level')),
+            cpu_affinity=tuple(dict.fromkeys(node.cpu_affinity or ())),
+            machine=machine,
+        )
+        if node.ros is not None:
+            check_ports(node.ros, spec, self._wiring.given_topics, loc, report)
+        return spec
+
+    def _program(
+        self, node: NodeYaml, loc: Loc, env: Mapping[str, str], machine: str | None
+    ) -> tuple[str | None, Path | None]:
+        refused = notices.unsupported(node, loc, self._report)
+        if node.path is not None and node.ros is not None:
+            self._report.error((*loc, 'ros'), '`path` and `ros` exclude each other; give one', key=True)
+        if node.path is None:
+            if node.ros is None and not refused and self._draft.is_whole(loc[1], 'path', 'ros', '?', *notices.NOT_YET):
+                self._report.error(loc, 'it has nothing to run; give it a `path`, or `ros` for an existing ROS 2 node')
+            return None, None
+        full_env = {**self._outer, **env}
+        text = values.expand(node.path, full_env, strict=False)
+        if refused or not text:
+            if not text:
+                self._report.error((*loc, 'path'), '`path` is empty; name the program to run')
+            return text, None
+        try:
+            return text, programs.find_program(text, self._file.parent, full_env)
+        except ValueError as error:
+            if machine is None:
+                self._report.error((*loc, 'path'), str(error))
+            else:
+                self._report.warning((*loc, 'path'), f'{error} on this machine; `{machine}` must have it', key=False)
+            return text, programs.absolute(text, self._file.parent)
+
+    def _env(self, written: Mapping[str, Any], loc: Loc) -> dict[str, str]:
+        env: dict[str, str] = {}
+        for name, value in written.items():
+            if not name or '=' in name or '\0' in name:
+                self._report.error((*loc, name), f'`{name}` is not the name of an environment variable', key=True)
+                continue
+            try:
+                env[name] = (
+                    values.expand(value, self._outer, strict=True) if isinstance(value, str) else values.env_text(value)
+                )
+            except ValueError as error:
+                self._report.error((*loc, name), str(error))
+        return env
+
+    def _split(self, text: str | None, loc: Loc) -> tuple[str, ...]:
+        try:
+            return tuple(shlex.split(text)) if text else ()
+        except ValueError as error:
+            self._report.error(loc, f'`args` is not quoted as in a shell: {str(error).lower()}')
+            return ()
+
+    def _size(self, written: Any, loc: Loc) -> int | None:
+        if written is None:
+            return None
+        try:
+            size = values.byte_size(written)
+        except ValueError as error:
+            self._report.error(loc, str(error))
+            return None
+        if size == 0:
+            self._report.error(loc, f'`{loc[-1]}` must be above 0')
+        return size
+
+    def _level(self, written: str | None, loc: Loc) -> str | None:
+        if written is None:
+            return None
+        level = written.lower()
+        if level not in LOG_LEVELS:
+            words = f'`{written}` is not a log level; use {", ".join(LOG_LEVELS)}{nearest(level, LOG_LEVELS)}'
+            self._report.error(loc, words)
+        return level
+
+    def _machine(self, node: NodeYaml, loc: Loc) -> str | None:
+        root = self._draft.root
+        own = self._deploy(node.deploy, node.unstable_deploy, loc)
+        common = self._deploy(root.deploy, root.unstable_deploy, ())
+        for deploy in (own, common):
+            if deploy is not None and deploy.machine is not None:
+                return deploy.machine
+        return None
+
+    def _deploy(self, deploy: DeployYaml | None, older: DeployYaml | None, loc: Loc) -> DeployYaml | None:
+        if deploy is not None and older is not None:
+            self._report.error((*loc, '_unstable_deploy'), '`deploy` is given too; remove the older name', key=True)
+        return deploy or older
+
+
+def _given(value: float | None, default: float) -> float:
+    return default if value is None else value
