@@ -1,0 +1,54 @@
+"""Fault-tolerant dataflows on ROS 2.
+
+What a node script needs is here: :class:`Node`, :class:`InputTracker` and the typed events. Each is imported when it
+is first used, so that ``import adora_ros`` needs neither rclpy nor pyarrow and takes no time.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adora_ros.inputs import (
+        Error,
+        Event,
+        Input,
+        InputClosed,
+        InputRecovered,
+        InputState,
+        InputTracker,
+        NodeFailed,
+        NodeRestarted,
+        Stop,
+        StopCause,
+    )
+    from adora_ros.node import Node
+
+__all__ = [
+    'Error',
+    'Event',
+    'Input',
+    'InputClosed',
+    'InputRecovered',
+    'InputState',
+    'InputTracker',
+    'Node',
+    'NodeFailed',
+    'NodeRestarted',
+    'Stop',
+    'StopCause',
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        msg = f'module {__name__!r} has no attribute {name!r}'
+        raise AttributeError(msg)
+    value = getattr(importlib.import_module('adora_ros.node' if name == 'Node' else 'adora_ros.inputs'), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
