@@ -1,0 +1,142 @@
+"""Arrow values as bytes and back.
+
+A message is one Arrow IPC stream of one record batch with one column named ``value``. The batch's custom metadata has
+the message's metadata under the key ``adora`` (see :mod:`adora_ros.transport.metadata`). Anything that reads Arrow IPC
+reads it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from adora_ros.errors import TransportError
+from adora_ros.transport.metadata import TIMESTAMP_KEY, Stamp, pack, unpack, utc
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COLUMN = 'value'
+METADATA_KEY = b'adora'
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """A message as a node's event shows it."""
+
+    value: Any
+    metadata: dict[str, Any]
+    """Parameters of the sender and ``timestamp``, an aware datetime in UTC."""
+    incarnation: int | None = None
+    """Of the sending node; None where the message does not carry it."""
+    seq: int | None = None
+
+
+def encode(value: Any, parameters: Mapping[str, Any] | None, *, stamp: Stamp) -> pa.Buffer:
+    """Return ``value`` and its metadata as bytes.
+
+    Args:
+        value: an Arrow array of any type; a chunked one is joined, a record batch becomes a struct array; bytes, a
+            bytearray or a contiguous memoryview become an array of uint8.
+        parameters: the user's metadata.
+        stamp: identifies the message.
+
+    Raises:
+        TransportError: the value is none of these, or the metadata cannot be carried.
+
+    """
+    array = as_array(value)
+    schema = pa.schema([pa.field(COLUMN, array.type)])
+    sink = pa.BufferOutputStream()
+    try:
+        batch = pa.RecordBatch.from_arrays([array], schema=schema)
+        with pa.RecordBatchStreamWriter(sink, schema) as writer:
+            writer.write_batch(batch, {METADATA_KEY: pack(parameters, stamp)})
+    except pa.ArrowException as error:
+        msg = f'Arrow IPC cannot carry a value of type {array.type}: {_one_line(error)}'
+        raise TransportError(msg) from error
+    return sink.getvalue()
+
+
+def as_array(value: Any) -> pa.Array:
+    """Return what is sent for ``value`` (see :func:`encode`).
+
+    Raises:
+        TransportError: the value is not one that can be sent.
+
+    """
+    if isinstance(value, pa.Array):
+        return value
+    if isinstance(value, pa.ChunkedArray):
+        return _joined(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return _bytes_array(value)
+    if isinstance(value, pa.RecordBatch):
+        return value.to_struct_array()
+    if isinstance(value, pa.Table):
+        hint = 'send value.to_struct_array()'
+    elif isinstance(value, pa.Scalar):
+        hint = 'send pa.array([value])'
+    elif isinstance(value, (str, int, float, bool)):
+        hint = f'send pa.array([{value!r:.40}])'
+    else:
+        hint = 'send pa.array(...)'
+    msg = f'cannot send a value of type {_type_name(value)}, only an Arrow array or bytes: {hint}'
+    raise TransportError(msg)
+
+
+def decode(buffer: Any, *, timestamp: int | None = None) -> Decoded:
+    """Return the message in ``buffer``, whose memory the value goes on using.
+
+    Args:
+        buffer: bytes-like, an Arrow IPC stream of one record batch with one column.
+        timestamp: nanoseconds since the Unix epoch, for a stream without metadata of ours.
+
+    Raises:
+        TransportError: the bytes are not such a stream.
+
+    """
+    try:
+        reader = pa.RecordBatchStreamReader(pa.py_buffer(buffer))
+        batch, custom = reader.read_next_batch_with_custom_metadata()
+        (value,) = batch.columns
+        value.validate()
+        more = next(reader, None)
+    except (pa.ArrowException, OSError, StopIteration, ValueError) as error:
+        msg = (
+            f'not an Arrow IPC stream of one batch with one column ({_one_line(error) or "no batch"}): '
+            'a topic of another kind needs the message type in the dataflow (type: package/msg/Name)'
+        )
+        raise TransportError(msg) from error
+    if more is not None:
+        msg = 'a message has to be one Arrow record batch, not several: join them with combine_chunks()'
+        raise TransportError(msg)
+    text = None if custom is None else custom.get(METADATA_KEY)
+    if text is None:
+        return Decoded(value, {} if timestamp is None else {TIMESTAMP_KEY: utc(timestamp)})
+    return Decoded(value, *unpack(text))
+
+
+def _joined(value: pa.ChunkedArray) -> pa.Array:
+    array = value.combine_chunks()
+    return array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
+
+
+def _bytes_array(value: bytes | bytearray | memoryview) -> pa.Array:
+    try:
+        data = pa.py_buffer(value)
+    except (BufferError, ValueError) as error:
+        msg = 'cannot send a memoryview that is not contiguous: send bytes(view)'
+        raise TransportError(msg) from error
+    return pa.Array.from_buffers(pa.uint8(), data.size, [None, data])
+
+
+def _type_name(value: Any) -> str:
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == 'builtins' else f'{kind.__module__}.{kind.__qualname__}'
+
+
+def _one_line(error: BaseException) -> str:
+    return ' '.join(str(error).split())

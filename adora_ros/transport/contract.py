@@ -1,0 +1,172 @@
+"""What a manager and the process of a node say to each other.
+
+Three channels, from the most to the least portable:
+
+* ``ADORA_NODE_CONFIG``: a :class:`NodeConfig` as JSON, once, in the environment.
+* ``NOTIFY_SOCKET`` and ``WATCHDOG_USEC``: the sd_notify protocol (``sd_notify(3)``): ``READY=1`` once connected,
+  ``WATCHDOG=1`` as proof of life, ``STATUS=`` and ``STOPPING=1``. Any language can speak it.
+* the control socket: a ``SOCK_SEQPACKET`` socket inherited as file descriptor :attr:`NodeConfig.control_fd`, one JSON
+  object a packet (:class:`ManagerOp` from the manager, :class:`NodeOp` from the node). Only the Node API uses it. It is
+  independent of DDS discovery, keeps its order, and its end of file tells a node that its manager is gone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from adora_ros.errors import TransportError
+
+CONFIG_VARIABLE = 'ADORA_NODE_CONFIG'
+NOTIFY_VARIABLE = 'NOTIFY_SOCKET'
+WATCHDOG_VARIABLE = 'WATCHDOG_USEC'
+RUN_VARIABLE = 'ADORA_RUN'
+"""Set to the run's uuid in every process of a run: what is left of it can be found by it."""
+
+CONTROL_PACKET_LIMIT = 64 * 1024
+"""Largest control packet in bytes."""
+
+
+class ManagerOp(str, Enum):
+    """The ``op`` of a packet from the manager, with its further keys."""
+
+    TRANSITION = 'transition'
+    """``id: int``, ``transition: str`` (``configure``, ``activate``, ``deactivate``); ``activate`` also has
+    ``subscribers: {output: [full node name, ...]}``, the consumers to wait for before the first event."""
+    NODE_RESTARTED = 'node_restarted'
+    """``node: str``, ``incarnation: int``."""
+    NODE_FAILED = 'node_failed'
+    """``node: str``, ``error: str``, ``inputs: [str]``."""
+    INPUT_CLOSED = 'input_closed'
+    """``input: str``: closed for good."""
+    STOP = 'stop'
+    """``cause: str``, a name of :class:`adora_ros.inputs.StopCause`."""
+
+
+class NodeOp(str, Enum):
+    """The ``op`` of a packet from the node, with its further keys."""
+
+    HELLO = 'hello'
+    """Sent before ``READY=1``: the process can be driven through this socket. ``state: str``."""
+    REPLY = 'reply'
+    """``id: int``, ``ok: bool``, ``state: str``, ``error: str`` (last line of the traceback, else empty)."""
+    STATE = 'state'
+    """``state: str``: the lifecycle state changed, whoever asked for it."""
+    INPUT_CLOSED = 'input_closed'
+    """``input: str``, ``age: float`` in seconds: silence."""
+    INPUT_RECOVERED = 'input_recovered'
+    """``input: str``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputConfig:
+    """One input of a node: a topic, or a timer when ``period`` is given."""
+
+    id: str
+    source: str
+    """As in the YAML: ``node/output``, ``dora/timer/millis/100`` or a topic."""
+    node: str | None = None
+    """Id of the source node, None for a timer or an external topic."""
+    topic: str | None = None
+    type: str | None = None
+    """ROS message type such as ``sensor_msgs/msg/Image``; None for Arrow."""
+    qos: dict[str, Any] | None = None
+    """Fields of :class:`adora_ros.dataflow.QosSpec` that differ from the default of the port."""
+    period: float | None = None
+    """Seconds between two ticks of a timer."""
+    queue_size: int = 10
+    queue_policy: str = 'drop_oldest'
+    input_timeout: float | None = None
+    first_message_timeout: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputConfig:
+    """One output of a node."""
+
+    id: str
+    topic: str
+    type: str | None = None
+    qos: dict[str, Any] | None = None
+    depth: int = 10
+    """History depth: the largest ``queue_size`` among the consumers, at least 10."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeConfig:
+    """Everything that a node's process needs to know."""
+
+    dataflow: str
+    dataflow_id: str
+    """uuid of the run."""
+    namespace: str
+    """``/<dataflow>``."""
+    node_id: str
+    """As in the YAML."""
+    name: str
+    """ROS name of the node."""
+    incarnation: int = 0
+    restart_count: int = 0
+    machine: str = ''
+    control_fd: int | None = None
+    descriptor_file: str | None = None
+    """JSON file of the parsed dataflow."""
+    inputs: tuple[InputConfig, ...] = ()
+    outputs: tuple[OutputConfig, ...] = ()
+    closed_inputs: tuple[str, ...] = ()
+    """Inputs that were closed for good before this incarnation began."""
+
+    def to_json(self) -> str:
+        """Return the value for ``ADORA_NODE_CONFIG``."""
+        return json.dumps(dataclasses.asdict(self), separators=(',', ':'))
+
+    @classmethod
+    def from_json(cls, text: str) -> NodeConfig:
+        """Parse what :meth:`to_json` wrote.
+
+        Unknown keys are skipped, so that a node of an older release runs under a newer manager.
+
+        Raises:
+            TransportError: ``text`` is not such a configuration.
+
+        """
+        try:
+            raw = json.loads(text)
+            raw['inputs'] = tuple(InputConfig(**_known(InputConfig, i)) for i in raw.get('inputs', ()))
+            raw['outputs'] = tuple(OutputConfig(**_known(OutputConfig, o)) for o in raw.get('outputs', ()))
+            raw['closed_inputs'] = tuple(raw.get('closed_inputs', ()))
+            return cls(**_known(cls, raw))
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
+            msg = f'{CONFIG_VARIABLE} is not a node configuration: {error}'
+            raise TransportError(msg) from error
+
+
+def _known(cls: type, raw: dict[str, Any]) -> dict[str, Any]:
+    names = {field.name for field in dataclasses.fields(cls)}
+    return {key: value for key, value in raw.items() if key in names}
+
+
+def pack(op: ManagerOp | NodeOp, /, **keys: Any) -> bytes:
+    """Return one control packet."""
+    return json.dumps({'op': op.value, **keys}, separators=(',', ':')).encode()
+
+
+def unpack(packet: bytes) -> dict[str, Any]:
+    """Return the keys of a control packet, ``op`` among them.
+
+    Raises:
+        TransportError: ``packet`` is not a JSON object with an ``op``.
+
+    """
+    try:
+        keys = json.loads(packet)
+    except ValueError as error:
+        msg = f'control packet is not JSON: {packet[:80]!r}'
+        raise TransportError(msg) from error
+    if not isinstance(keys, dict) or 'op' not in keys:
+        msg = f'control packet has no op: {packet[:80]!r}'
+        raise TransportError(msg)
+    return keys

@@ -1,0 +1,150 @@
+"""The metadata of a message as JSON that keeps the types dora knows.
+
+A JSON object with ``timestamp`` (nanoseconds since the Unix epoch, when it was sent), ``incarnation`` and ``seq`` of
+the sender, and ``parameters``: what the user gave. Two kinds of value that JSON lacks are objects with one key:
+``{"datetime": "2026-01-31T12:00:00+00:00"}`` and ``{"float": "nan"}`` (or ``inf``, ``-inf``).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from adora_ros.errors import TransportError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, ItemsView
+
+TIMESTAMP_KEY = 'timestamp'
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_INT64 = range(-(2**63), 2**63)
+_encode = json.JSONEncoder(separators=(',', ':')).encode
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What identifies a message."""
+
+    timestamp: int
+    """Nanoseconds since the Unix epoch, when it was sent."""
+    incarnation: int = 0
+    """Of the sending node."""
+    seq: int = 0
+    """Number of the message among those of its output and incarnation, so that a repeat can be told."""
+
+
+def utc(timestamp: int) -> datetime:
+    """Return nanoseconds since the Unix epoch as an aware datetime, to the microsecond below."""
+    return _EPOCH + timedelta(microseconds=timestamp // 1000)
+
+
+def pack(parameters: Mapping[str, Any] | None, stamp: Stamp) -> str:
+    """Return the JSON for a message.
+
+    As in dora, a parameter is a bool, an int of 64 bits, a float, a str, a datetime (a naive one is local time) or a
+    list or tuple of them, and any other value is sent as its text, with a warning. NumPy scalars and arrays of one
+    dimension count as what they hold.
+
+    Raises:
+        TransportError: ``parameters`` is not a mapping, a key is not a str, or an int does not fit 64 bits.
+
+    """
+    head = f'{{"timestamp":{stamp.timestamp},"incarnation":{stamp.incarnation},"seq":{stamp.seq}'
+    if not parameters:
+        return head + '}'
+    plain = {_checked(key): _parameter(key, value) for key, value in _items(parameters)}
+    return f'{head},"parameters":{_encode(plain)}}}'
+
+
+def unpack(text: bytes | str) -> tuple[dict[str, Any], int | None, int | None]:
+    """Return what :func:`pack` wrote: metadata as in dora's events, incarnation and seq.
+
+    A ``timestamp`` among the parameters stands in for the one of the sender, as in dora: a node that hands the
+    metadata of an input on to its output keeps the time of the origin.
+
+    Raises:
+        TransportError: ``text`` is not such JSON.
+
+    """
+    try:
+        raw = json.loads(text)
+        metadata: dict[str, Any] = {TIMESTAMP_KEY: utc(raw['timestamp'])}
+        for key, value in raw.get('parameters', {}).items():
+            metadata[key] = _restore(value) if isinstance(value, (dict, list)) else value
+        return metadata, raw.get('incarnation'), raw.get('seq')
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        msg = f'metadata of a message is not readable ({error}): {text[:80]!r}'
+        raise TransportError(msg) from error
+
+
+def _items(parameters: Any) -> ItemsView[Any, Any]:
+    if isinstance(parameters, Mapping):
+        return parameters.items()
+    msg = f'metadata has to be a dict, not {type(parameters).__name__}: send_output(id, data, {{"key": value}})'
+    raise TransportError(msg)
+
+
+def _checked(key: Any) -> str:
+    if isinstance(key, str):
+        return key
+    msg = f'metadata key {key!r} is of type {type(key).__name__}: use a str'
+    raise TransportError(msg)
+
+
+def _parameter(key: str, value: Any) -> Any:
+    try:
+        if isinstance(value, (list, tuple)):
+            return [_scalar(item) for item in value]
+        if _is_numpy(value):
+            items = value.tolist()
+            return [_scalar(item) for item in items] if isinstance(items, list) else _scalar(items)
+        return _scalar(value)
+    except OverflowError as error:
+        msg = f'metadata {key!r} does not fit a signed integer of 64 bits: send it as a str or a float'
+        raise TransportError(msg) from error
+    except TypeError:
+        warnings.warn(
+            f'metadata {key!r} of type {type(value).__name__} is sent as text: '
+            'use bool, int, float, str, datetime or a list of them',
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return str(value)
+
+
+def _is_numpy(value: Any) -> bool:
+    return type(value).__module__ == 'numpy'
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, numbers.Integral):
+        if int(value) not in _INT64:
+            raise OverflowError
+        return int(value)
+    if isinstance(value, numbers.Real):
+        number = float(value)
+        return number if math.isfinite(number) else {'float': str(number)}
+    if isinstance(value, datetime):
+        return {'datetime': value.astimezone(timezone.utc).isoformat()}
+    raise TypeError
+
+
+_UNTAG: dict[str, Callable[[str], Any]] = {'datetime': datetime.fromisoformat, 'float': float}
+
+
+def _restore(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_restore(item) for item in value]
+    if isinstance(value, dict):
+        ((tag, text),) = value.items()
+        return _UNTAG[tag](text)
+    return value

@@ -1,0 +1,191 @@
+"""What a port puts on its topic and takes from it.
+
+A node knows only :class:`PortCodec`. How a value travels, inside the message or beside it, is the codec's affair.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+import struct
+import warnings
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rclpy.serialization import deserialize_message
+from std_msgs.msg import UInt8MultiArray
+
+from adora_ros.errors import TransportError
+from adora_ros.transport.codec import Decoded, decode, encode
+from adora_ros.transport.metadata import TIMESTAMP_KEY, Stamp, utc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_ARROW_MESSAGE: type[Any] = UInt8MultiArray
+_CDR_LITTLE_ENDIAN = b'\x00\x01\x00\x00'
+_HEADER = struct.Struct('<4sIII')
+"""Encapsulation, length of ``layout.dim`` (0), ``layout.data_offset``, length of ``data``."""
+
+
+class PortCodec(Protocol):
+    """Values to messages and back, for one port."""
+
+    @property
+    def message_type(self) -> type[Any]:
+        """ROS message class of the topic."""
+
+    def to_message(self, value: Any, parameters: Mapping[str, Any] | None, stamp: Stamp) -> Any:
+        """Return what ``Publisher.publish`` takes: a message, or bytes that are one serialized.
+
+        Raises:
+            TransportError: the port cannot carry the value or the metadata.
+
+        """
+
+    def from_message(self, message: Any, *, timestamp: int | None = None) -> Decoded:
+        """Return the value and metadata of a message.
+
+        Args:
+            message: the bytes that a subscription with ``raw=True`` delivers, or a message.
+            timestamp: nanoseconds since the Unix epoch when it was sent, for a message that does not say so itself.
+
+        Raises:
+            TransportError: the message is not one of this port.
+
+        """
+
+
+class ArrowPort:
+    """Arrow values in the ``data`` of a ``std_msgs/msg/UInt8MultiArray``.
+
+    The message is serialized here: rclpy takes the bytes as they are, which halves the work of a small message.
+    """
+
+    @property
+    def message_type(self) -> type[Any]:
+        """``UInt8MultiArray``."""
+        return _ARROW_MESSAGE
+
+    def to_message(self, value: Any, parameters: Mapping[str, Any] | None, stamp: Stamp) -> bytes:
+        """Return the serialized message (see :func:`adora_ros.transport.codec.encode`)."""
+        payload = encode(value, parameters, stamp=stamp)
+        return b''.join((_HEADER.pack(_CDR_LITTLE_ENDIAN, 0, 0, payload.size), payload))
+
+    def from_message(self, message: Any, *, timestamp: int | None = None) -> Decoded:
+        """Return the value, which keeps the memory of ``message`` alive, and its metadata."""
+        data = _payload(message) if isinstance(message, bytes) else message.data
+        return decode(data, timestamp=timestamp)
+
+
+class RosPort:
+    """ROS messages of one type as they are: the value is the message itself.
+
+    They have no room for metadata; an event shows the time at which the message was sent.
+
+    Args:
+        message_type: ROS message class.
+
+    """
+
+    def __init__(self, message_type: type[Any]) -> None:
+        """See the class."""
+        self._message_type = message_type
+
+    @property
+    def message_type(self) -> type[Any]:
+        """ROS message class of the topic."""
+        return self._message_type
+
+    def to_message(self, value: Any, parameters: Mapping[str, Any] | None, stamp: Stamp) -> Any:  # noqa: ARG002
+        """Return ``value``, which has to be a message of the type; metadata is left behind with a warning."""
+        if not isinstance(value, self._message_type):
+            msg = (
+                f'this output carries {_ros_name(self._message_type)}, not {type(value).__name__}: '
+                'send a message of that type, or remove `type` from the output'
+            )
+            raise TransportError(msg)
+        if lost := sorted(set(parameters or ()) - {TIMESTAMP_KEY}):
+            warnings.warn(
+                f'a message of type {_ros_name(self._message_type)} does not carry metadata, dropped: '
+                f'{", ".join(lost)}',
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return value
+
+    def from_message(self, message: Any, *, timestamp: int | None = None) -> Decoded:
+        """Return the message and ``timestamp`` as its metadata."""
+        value = self._deserialized(message) if isinstance(message, bytes) else message
+        return Decoded(value, {} if timestamp is None else {TIMESTAMP_KEY: utc(timestamp)})
+
+    def _deserialized(self, message: bytes) -> Any:
+        try:
+            return deserialize_message(message, self._message_type)
+        except Exception as error:
+            msg = f'a message of {len(message)} bytes is not a {_ros_name(self._message_type)}: {error}'
+            raise TransportError(msg) from error
+
+
+def open_port(type_name: str | None) -> PortCodec:
+    """Return the codec of a port.
+
+    Args:
+        type_name: ROS message type such as ``sensor_msgs/msg/Image``; None for Arrow.
+
+    Raises:
+        TransportError: there is no such message type here.
+
+    """
+    return ArrowPort() if type_name is None else RosPort(message_class(type_name))
+
+
+def message_class(type_name: str) -> type[Any]:
+    """Return the class of a ROS message type, ``package/msg/Name`` or ``package/Name``.
+
+    Raises:
+        TransportError: there is none of that name, with the nearest that there is.
+
+    """
+    parts = type_name.split('/')
+    if not (len(parts) == 2 or (len(parts) == 3 and parts[1] == 'msg')) or not all(parts):  # noqa: PLR2004
+        msg = f'message type {type_name!r} is not of the form package/msg/Name'
+        raise TransportError(msg)
+    package, name = parts[0], parts[-1]
+    try:
+        module = importlib.import_module(f'{package}.msg')
+    except ImportError as error:
+        near = _nearest(package, (m.name for m in pkgutil.iter_modules() if m.ispkg))
+        msg = (
+            f'message type {type_name!r}: {_near_text(f"{near}/msg/{name}" if near else None)}cannot import '
+            f'{package}.msg ({error}); source the workspace or install the package that has it'
+        )
+        raise TransportError(msg) from error
+    known = [key for key, item in vars(module).items() if isinstance(item, type)]
+    if name in known:
+        return vars(module)[name]  # type: ignore[no-any-return]
+    near = _nearest(name, known)
+    msg = f'message type {type_name!r}: {_near_text(f"{package}/msg/{near}" if near else None)}{package} has no {name}'
+    raise TransportError(msg)
+
+
+def _payload(message: bytes) -> memoryview:
+    if len(message) >= _HEADER.size:
+        encapsulation, dims, _, size = _HEADER.unpack_from(message)
+        if encapsulation[:2] == _CDR_LITTLE_ENDIAN[:2] and dims == 0:
+            return memoryview(message)[_HEADER.size : _HEADER.size + size]
+    return memoryview(RosPort(_ARROW_MESSAGE).from_message(message).value.data)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    by_lower = {item.lower(): item for item in known}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    return by_lower[near[0]] if near else None
+
+
+def _near_text(near: str | None) -> str:
+    return f'did you mean {near!r}? ' if near else ''
+
+
+def _ros_name(message_type: type[Any]) -> str:
+    return f'{message_type.__module__.split(".")[0]}/msg/{message_type.__name__}'
