@@ -69,7 +69,7 @@ class NodeSupervisor:
         self._last_exit: Exit | None = None
         self._reason = ''
         self._why_restart = ''
-        self._if_cancelled = NodeState.STOPPED
+        self._if_not_restarted = NodeState.STOPPED
         self._due: float | None = None
         self._started_at = 0.0
         self._up_since: float | None = None
@@ -147,9 +147,9 @@ class NodeSupervisor:
         if verdict is not Verdict.RESTART:
             return (ended, *self._finish(NodeState(verdict.value), end.reason))
         if self._asked is Asked.RESTART:
-            self._if_cancelled = NodeState.STOPPED
+            self._if_not_restarted = NodeState.STOPPED
             return (ended, *self._announce(now, number=0, delay=0.0, reason=self._why_restart))
-        self._if_cancelled = NodeState.FINISHED if end.cause is ExitCause.CLEAN else NodeState.FAILED
+        self._if_not_restarted = NodeState.FINISHED if end.cause is ExitCause.CLEAN else NodeState.FAILED
         granted = self._budget.request(now)
         if granted is None:
             return (ended, *self._give_up(end.reason))
@@ -220,15 +220,16 @@ class NodeSupervisor:
         What counts for the result is the exit that led to it, unless an operator wants the node down.
         """
         last = self._last_exit.reason if self._last_exit is not None else ''
-        state = NodeState.STOPPED if reason is RestartCancelReason.NODE_STOPPED else self._if_cancelled
+        state = NodeState.STOPPED if reason is RestartCancelReason.NODE_STOPPED else self._if_not_restarted
         return (RestartCancelled(self.node, reason.value), *self._finish(state, last))
 
     def _give_up(self, reason: str) -> tuple[Effect, ...]:
+        """End because the budget is used up; what counts for the result is the last exit, as everywhere."""
         made = self._budget.count
         times = f'{made} restart' if made == 1 else f'{made} restarts'
         return (
             GaveUp(self.node, made, reason),
-            *self._finish(NodeState.FAILED, f'gave up after {times}: {reason}'),
+            *self._finish(self._if_not_restarted, f'gave up after {times}: {reason}'),
         )
 
     def _finish(self, state: NodeState, reason: str) -> tuple[Effect, ...]:
