@@ -1,0 +1,1 @@
+"""The manager: runs one dataflow and supervises its processes."""

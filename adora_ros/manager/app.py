@@ -1,0 +1,328 @@
+"""A manager as a whole: from a dataflow file to an exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import os
+import signal
+import uuid
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from adora_ros.dataflow import Dataflow, load
+from adora_ros.errors import AdoraError, DataflowError, ManagerError
+from adora_ros.manager import dds
+from adora_ros.manager.environment import RunContext
+from adora_ros.manager.events import EventKind, ManagerEvent, NodeStatus
+from adora_ros.manager.foreign import ForeignNodes
+from adora_ros.manager.incarnation import SIGKILL_SHARE
+from adora_ros.manager.journal import Journal
+from adora_ros.manager.logs import LogFile, LogPump
+from adora_ros.manager.options import Listener, Options, Outcome
+from adora_ros.manager.processes import PosixProcesses, use_default_signals
+from adora_ros.manager.ros import RosThread
+from adora_ros.manager.run import Run
+from adora_ros.manager.rundir import NameClaim, dataflow_folder, make_run_folder
+from adora_ros.manager.status import StatusCollector
+from adora_ros.supervision import Counters, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+
+STATUS_PERIOD = 1.0
+"""Seconds between two publications of an unchanged status."""
+STATUS_DELAY = 0.02
+"""Seconds for which changes are collected before the status is published."""
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+UNKNOWN_PARTICIPANTS = 64
+"""Processes to provide for while no dataflow is loaded."""
+KILLING_SIGNAL = 3
+"""Which stop signal in a row goes straight to SIGKILL; the one before it goes to SIGTERM."""
+PATIENCE = 10.0
+"""Seconds that a lifecycle transition of the manager may take beyond the stop ladder of the slowest node."""
+
+
+class Manager:
+    """Runs one dataflow at a time and is driven by its lifecycle.
+
+    :meth:`main` runs on the event loop. :meth:`stop` may be called from any thread. The methods of
+    :class:`adora_ros.manager.ros.Control` are called on the ROS thread or a worker thread and wait for the loop.
+    """
+
+    def __init__(self, options: Options, listener: Listener, *, dataflow: Dataflow | None = None) -> None:
+        """Prepare a manager.
+
+        Args:
+            options: What to run and how.
+            listener: Whoever shows what happens.
+            dataflow: The dataflow, if it has been loaded already.
+
+        """
+        self._options = options
+        self._listener = listener
+        self._dataflow = dataflow
+        self._journal = Journal()
+        self._collector = StatusCollector()
+        self._counters = Counters()
+        self._reported = Counters()
+        self._run: Run | None = None
+        self._context: RunContext | None = None
+        self._result: Result | None = None
+        self._statuses: tuple[NodeStatus, ...] = ()
+        self._failure = ''
+        self._signals: list[int] = []
+        self._closing = False
+        self._status_due: asyncio.TimerHandle | None = None
+
+    # The whole
+
+    async def main(self) -> Outcome:
+        """Run until the dataflow or the manager is stopped.
+
+        Raises:
+            DataflowError: the dataflow is to be started at once and cannot be loaded.
+            ManagerError: another manager runs a dataflow of this name, or no log folder can be written.
+
+        """
+        self._loop = asyncio.get_running_loop()
+        self._done = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        claim = NameClaim(f'/{self._options.dataflow_name}/{self._options.node_name}')
+        use_default_signals()
+        for number in STOP_SIGNALS:
+            self._loop.add_signal_handler(number, self._on_signal, number)
+        try:
+            return await self._main()
+        finally:
+            for number in STOP_SIGNALS:
+                self._loop.remove_signal_handler(number)
+            claim.release()
+
+    async def _main(self) -> Outcome:
+        if self._dataflow is None and self._options.autostart:
+            self._dataflow = load(self._options.file, name=self._options.name)
+        dds.clean_segments()
+        self._env = self._dds_environment()
+        self._pump = LogPump(self._listener.output)
+        with _variables(self._env):
+            namespace = f'/{self._options.dataflow_name}'
+            self._ros = RosThread(self._options.node_name, namespace, control=self, machine=self._options.machine)
+        for listener in (self._listener.event, self._ros.node.publish_event, self._log_event, self._on_event):
+            self._journal.listen(listener)
+        try:
+            return await self._serve()
+        finally:
+            self._pump.close()
+            self._ros.close()
+
+    async def _serve(self) -> Outcome:
+        ticker = self._loop.create_task(self._tick())
+        if self._options.autostart and not self._signals:
+            await self._trigger(self._ros.node.trigger_configure)
+            await self._trigger(self._ros.node.trigger_activate)
+            if self._failure:
+                raise ManagerError(self._failure)
+            if self._options.stop_after is not None:
+                self._loop.call_later(self._options.stop_after, self._end, 'time is up')
+        await self._done.wait()
+        ticker.cancel()
+        await self._trigger(self._ros.node.trigger_shutdown)
+        return self._outcome()
+
+    async def _trigger(self, transition: Callable[[], Any]) -> None:
+        """Make a transition of the manager's node off the loop, since its callback waits for the loop."""
+        await self._loop.run_in_executor(None, transition)
+
+    def _outcome(self) -> Outcome:
+        code = 0
+        if self._result is not None and not self._result.ok:
+            code = 1
+        elif self._signals:
+            code = 128 + self._signals[0]
+        folder = None if self._context is None else self._context.folder
+        return Outcome(exit_code=code, result=self._result, statuses=self._statuses, folder=folder)
+
+    # Stopping
+
+    def stop(self, reason: str = 'stop requested') -> None:
+        """Stop the dataflow by the ladder, then end; from any thread."""
+        self._loop.call_soon_threadsafe(self._end, reason)
+
+    def _end(self, reason: str) -> None:
+        self._closing = True
+        if self._run is None:
+            self._done.set()
+        else:
+            self._run.stop(reason)
+
+    def _on_signal(self, number: int) -> None:
+        """Stop at the first signal, skip to SIGTERM at the second, to SIGKILL at the third."""
+        self._signals.append(number)
+        if self._run is not None and len(self._signals) > 1:
+            self._run.hurry(kill=len(self._signals) >= KILLING_SIGNAL)
+        self._end(signal.Signals(number).name)
+
+    # What the lifecycle and the services ask for, on other threads
+
+    def configure(self) -> str:
+        """Load and validate the dataflow."""
+        try:
+            if self._dataflow is None:
+                self._dataflow = load(self._options.file, name=self._options.name)
+        except DataflowError as error:
+            return str(error)
+        return ''
+
+    def cleanup(self) -> str:
+        """Forget the dataflow, so that the file is read again."""
+        self._dataflow = None
+        return ''
+
+    def activate(self) -> str:
+        """Start the dataflow; it is up when the status says so."""
+        self._failure = self._on_loop(self._activate(), PATIENCE)
+        return self._failure
+
+    def deactivate(self) -> str:
+        """Stop the dataflow and wait until nothing of it is left."""
+        nodes = () if self._dataflow is None else self._dataflow.nodes
+        ladder = max((node.stop_grace for node in nodes), default=0.0) * SIGKILL_SHARE
+        return self._on_loop(self._deactivate(), ladder + PATIENCE)
+
+    def command(self, verb: str, node: str) -> str:
+        """Restart, stop or start one node."""
+        return self._on_loop(self._command(verb, node), PATIENCE)
+
+    def _on_loop(self, work: Coroutine[Any, Any, str], timeout: float) -> str:
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result(timeout)
+        except concurrent.futures.TimeoutError:
+            future.cancel()
+            return f'not done within {timeout:g} s'
+        except AdoraError as error:
+            return str(error)
+
+    async def _command(self, verb: str, node: str) -> str:
+        run = self._run
+        if run is None or run.supervisor.stopping:
+            return 'the dataflow is not running'
+        {'restart': run.restart_node, 'stop': run.stop_node, 'start': run.start_node}[verb](node)
+        return ''
+
+    async def _activate(self) -> str:
+        dataflow = self._dataflow
+        if dataflow is None:
+            return 'no dataflow is loaded'
+        if self._closing:
+            return 'the manager is ending'
+        self._context = self._new_context(dataflow)
+        self._log = LogFile(self._context.folder / 'manager.log')
+        self._run = Run(
+            self._context,
+            processes=PosixProcesses(),
+            pump=self._pump,
+            journal=self._journal,
+            ros=ForeignNodes(self._ros),
+            counters=self._counters,
+        )
+        self._idle.clear()
+        self._ros.node.offer_commands(dataflow.nodes)
+        for warning in dataflow.warnings:
+            self._journal.write(EventKind.WARNING, str(warning))
+        self._run.start()
+        self._watching = self._loop.create_task(self._watch(self._run))
+        return ''
+
+    async def _deactivate(self) -> str:
+        if self._run is not None:
+            self._run.stop('deactivated')
+        await self._idle.wait()
+        return ''
+
+    async def _watch(self, run: Run) -> None:
+        """Wait for the end of a run and leave nothing of it."""
+        self._result = await run.wait()
+        self._counters = run.counters
+        self._publish_status()
+        self._run = None
+        self._ros.node.withdraw_commands()
+        dds.clean_segments()
+        self._idle.set()
+        if self._closing or self._options.autostart:
+            self._done.set()
+        elif not run.supervisor.stopping:
+            await self._trigger(self._ros.node.trigger_deactivate)
+
+    # Events and status
+
+    def _on_event(self, event: ManagerEvent) -> None:
+        """Publish the status soon; everything that happens within a moment goes into one."""
+        del event
+        if self._status_due is None:
+            self._status_due = self._loop.call_later(STATUS_DELAY, self._publish_status)
+
+    def _log_event(self, event: ManagerEvent) -> None:
+        subject = f'{event.node}[{event.incarnation}] ' if event.node else ''
+        self._pump.write(self._log, f'{event.level.value} {event.kind.value} {subject}{event.text}')
+
+    def _publish_status(self) -> None:
+        if self._status_due is not None:
+            self._status_due.cancel()
+            self._status_due = None
+        if self._run is not None:
+            self._statuses = self._collector.collect(self._run, self._loop.time())
+            self._ros.node.publish_status(self._statuses)
+
+    async def _tick(self) -> None:
+        """Publish the status once a second, and the counters when one has changed since the last sweep."""
+        sweep = self._loop.time()
+        while True:
+            await asyncio.sleep(STATUS_PERIOD)
+            if self._run is None:
+                continue
+            self._collector.measure(self._run)
+            self._publish_status()
+            interval = self._run.context.dataflow.health_check_interval
+            if self._loop.time() - sweep >= interval and self._run.counters != self._reported:
+                sweep = self._loop.time()
+                self._reported = self._run.counters
+                self._journal.write(EventKind.STATS, f'fault tolerance stats {self._reported}')
+
+    # Preparing a run
+
+    def _new_context(self, dataflow: Dataflow) -> RunContext:
+        run_id = str(uuid.uuid4())
+        return RunContext(
+            dataflow=dataflow,
+            run_id=run_id,
+            folder=make_run_folder(dataflow, run_id),
+            machine=self._options.machine,
+            env={**self._env, **self._options.env},
+        )
+
+    def _dds_environment(self) -> dict[str, str]:
+        """Return the variables that select the Fast DDS profile, for this process and those of all nodes."""
+        dataflow = self._dataflow
+        nodes = () if dataflow is None else dataflow.nodes
+        if not dds.wants_profile(os.environ, one_host=not any(node.machine for node in nodes)):
+            return {}
+        participants = len(nodes) + 1 if nodes else UNKNOWN_PARTICIPANTS
+        return dds.write_profile(dataflow_folder(self._options.dataflow_name), participants, os.environ)
+
+
+@contextmanager
+def _variables(env: dict[str, str]) -> Iterator[None]:
+    """Set environment variables for a while."""
+    before = {name: os.environ.get(name) for name in env}
+    os.environ.update(env)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,211 @@
+"""Brings each new process to where its dataflow is: ready, configured, activated in its turn."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Protocol
+
+from adora_ros.dataflow import NodeSpec, graph
+from adora_ros.errors import LifecycleError
+from adora_ros.manager.events import EventKind, Level
+from adora_ros.manager.gate import StartGate
+from adora_ros.manager.lifecycle import LifecycleDriver, Subscribers, drive
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from adora_ros.dataflow import Dataflow
+    from adora_ros.manager.incarnation import Incarnation
+    from adora_ros.manager.journal import Journal
+
+GATE_PATIENCE = 10.0
+"""Seconds between two reminders of which nodes a start is waiting for."""
+PROBES_PER_TIMEOUT = 4
+"""How often a ``ros:`` node is asked for a proof of life within its ``health_check_timeout``."""
+DEACTIVATE_PATIENCE = 1.0
+"""Seconds that a lifecycle node of somebody else's gets to deactivate before it is interrupted."""
+_CONFIGURED = {'inactive', 'activating', 'active'}
+
+
+class Foreign(Protocol):
+    """The way to one incarnation of a node that only speaks ROS."""
+
+    @property
+    def driver(self) -> LifecycleDriver | None:
+        """The way to its lifecycle; None once it is known to have none."""
+
+    async def wait_ready(self, *, lifecycle: bool | None) -> None:
+        """Wait until the node answers.
+
+        Raises:
+            LifecycleError: it is said to have a lifecycle and does not answer as such a node.
+
+        """
+
+    async def prove_life(self) -> None:
+        """Wait for an answer of the node's executor."""
+
+    def close(self) -> None:
+        """Give back what it takes."""
+
+
+class RosLink(Protocol):
+    """The way to nodes that only speak ROS."""
+
+    def open(self, node: NodeSpec) -> Foreign:
+        """Return the way to a new incarnation of a ``ros:`` node."""
+
+
+class Owner(Protocol):
+    """Whoever is told how far the bringing up has come."""
+
+    def configured(self, incarnation: Incarnation) -> None:
+        """A node is about to be activated."""
+
+    def up(self, incarnation: Incarnation) -> None:
+        """A node works."""
+
+    def not_up(self, incarnation: Incarnation, error: str) -> None:
+        """A node cannot be brought up; the text is its own where there is one."""
+
+
+class BringUp:
+    """Knows the way from a spawned process to an active node, and back for nodes that only speak ROS.
+
+    Args:
+        dataflow: The dataflow.
+        live: The current incarnation of each node that has a process.
+        ros: The way to nodes that only speak ROS.
+        owner: Whoever is told.
+        journal: Where reminders go.
+
+    """
+
+    def __init__(
+        self, dataflow: Dataflow, live: Mapping[str, Incarnation], *, ros: RosLink, owner: Owner, journal: Journal
+    ) -> None:
+        self._dataflow = dataflow
+        self._live = live
+        self._ros = ros
+        self._owner = owner
+        self._journal = journal
+        self._loop = asyncio.get_running_loop()
+        self._gate = StartGate(graph.sinks_first(dataflow))
+        self._foreign: dict[str, Foreign] = {}
+        self._stopping: set[asyncio.Task[None]] = set()
+        self._reminder = self._loop.call_later(GATE_PATIENCE, self._remind)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether each node has been activated once, or is not waited for."""
+        return self._gate.is_passed
+
+    def begin(self, incarnation: Incarnation) -> None:
+        """Bring a process up, once."""
+        if incarnation.bringing_up is None:
+            incarnation.bringing_up = self._loop.create_task(self._bring_up(incarnation))
+
+    def excuse(self, node: str) -> None:
+        """Have nobody wait for a node any more."""
+        self._gate.passed(node)
+
+    def ended(self, node: str) -> None:
+        """Give back what a process's bringing up took."""
+        self._gate.passed(node)
+        foreign = self._foreign.pop(node, None)
+        if foreign is not None:
+            foreign.close()
+
+    def stop(self, incarnation: Incarnation) -> None:
+        """Have a process stopped by the ladder, in the way that suits it."""
+        if incarnation.bringing_up is not None:
+            incarnation.bringing_up.cancel()
+        foreign = self._foreign.get(incarnation.spec.id)
+        driver = None if foreign is None or not incarnation.is_connected else foreign.driver
+        grace = incarnation.spec.stop_grace
+        if driver is None:
+            incarnation.stop(grace)
+        else:
+            incarnation.stop(grace, ask=lambda: self._deactivate(incarnation, driver))
+
+    def close(self) -> None:
+        """Wait for nobody any more."""
+        self._reminder.cancel()
+
+    async def _bring_up(self, incarnation: Incarnation) -> None:
+        try:
+            await self._reach_active(incarnation)
+        except LifecycleError as error:
+            self._owner.not_up(incarnation, str(error))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the node must not stay half started
+            self._owner.not_up(incarnation, f'internal error: {error!r}')
+
+    async def _reach_active(self, incarnation: Incarnation) -> None:
+        node = incarnation.spec
+        driver = await self._driver(incarnation)
+        if driver is not None:
+            await self._drive(incarnation, driver, 'inactive')
+        await self._gate.turn(node.id)
+        self._owner.configured(incarnation)
+        if driver is not None:
+            await self._drive(incarnation, driver, 'active')
+        self._gate.passed(node.id)
+        self._owner.up(incarnation)
+        foreign = self._foreign.get(node.id)
+        if foreign is not None and node.health_check_timeout is not None:
+            await _probe(incarnation, foreign, node.health_check_timeout / PROBES_PER_TIMEOUT)
+
+    async def _driver(self, incarnation: Incarnation) -> LifecycleDriver | None:
+        """Return the way to the node's lifecycle; for a ``ros:`` node, once it is ready."""
+        node = incarnation.spec
+        if node.ros is None:
+            return incarnation.driver if incarnation.is_drivable else None
+        foreign = self._foreign[node.id] = self._ros.open(node)
+        await foreign.wait_ready(lifecycle=node.ros.lifecycle)
+        incarnation.connect()
+        return foreign.driver
+
+    async def _drive(self, incarnation: Incarnation, driver: LifecycleDriver, target: str) -> None:
+        incarnation.transition_begins()
+        try:
+            await drive(driver, target, subscribers=self._subscribers(incarnation.spec))
+        finally:
+            incarnation.transition_ends()
+
+    def _subscribers(self, node: NodeSpec) -> Subscribers:
+        """Return the consumers that a node waits for: those whose current process has been configured."""
+        found: dict[str, set[str]] = {}
+        for edge in graph.edges(self._dataflow):
+            consumer = self._live.get(edge.target_node)
+            if edge.source_node == node.id and consumer is not None and consumer.driver.last_state in _CONFIGURED:
+                found.setdefault(edge.output, set()).add(consumer.spec.full_name)
+        return {output: sorted(names) for output, names in found.items()}
+
+    def _deactivate(self, incarnation: Incarnation, driver: LifecycleDriver) -> None:
+        task = self._loop.create_task(self._deactivate_then_interrupt(incarnation, driver))
+        self._stopping.add(task)
+        task.add_done_callback(self._stopping.discard)
+
+    async def _deactivate_then_interrupt(self, incarnation: Incarnation, driver: LifecycleDriver) -> None:
+        try:
+            await asyncio.wait_for(drive(driver, 'inactive'), DEACTIVATE_PATIENCE)
+        except (LifecycleError, asyncio.TimeoutError) as error:
+            text = f'not deactivated: {error}'
+            self._journal.write(EventKind.WARNING, text, node=incarnation.spec.id, incarnation=incarnation.number)
+        incarnation.interrupt()
+
+    def _remind(self) -> None:
+        if self._gate.is_open:
+            return
+        absent = ', '.join(sorted(self._gate.absent))
+        text = f'waiting for {absent} to become ready (startup_timeout would bound this)'
+        self._journal.write(EventKind.WARNING, text, level=Level.WARN)
+        self._reminder = self._loop.call_later(GATE_PATIENCE, self._remind)
+
+
+async def _probe(incarnation: Incarnation, foreign: Foreign, period: float) -> None:
+    """Ask a ``ros:`` node for a proof of life once a period, for as long as it lives."""
+    while True:
+        await foreign.prove_life()
+        incarnation.alive()
+        await asyncio.sleep(period)

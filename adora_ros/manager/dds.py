@@ -1,0 +1,155 @@
+"""Fast DDS under a supervisor that kills.
+
+A participant that is killed while others share memory with it can block their ``publish()``, starve its own successor
+for seconds and leave its segment behind. The profile made here lets the data of a dataflow travel over UDP, makes
+discovery announce itself twice a second, and lets a dead participant be forgotten after 5 s.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib.metadata
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PROFILE_VARIABLES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
+"""Kilted and newer read the first and complain about the second, which is the one that Jazzy reads."""
+FIRST_FASTDDS_RCLPY = 8
+"""Major version of rclpy from which on the first variable is read."""
+_OTHER_DISCOVERY = (*PROFILE_VARIABLES, 'ROS_DISCOVERY_SERVER', 'ROS_STATIC_PEERS')
+MANY_PARTICIPANTS = 30
+"""Above this, announcing twice a second costs more than it gains."""
+PEER_MARGIN = 12
+"""Participants beside the nodes and the manager that still find everybody: tools, bags, other dataflows."""
+SHM = Path('/dev/shm')  # noqa: S108 - Fast DDS fixes this folder
+_SEGMENT_LOCK = re.compile(r'fastdds_[0-9a-f]{16}_el')
+
+_PROFILE = """<?xml version="1.0" encoding="UTF-8" ?>
+<dds xmlns="http://www.eprosima.com"><profiles>
+  <transport_descriptors><transport_descriptor>
+    <transport_id>adora_udp</transport_id><type>UDPv4</type>
+    <sendBufferSize>4194304</sendBufferSize><receiveBufferSize>4194304</receiveBufferSize>
+    <maxInitialPeersRange>{peers}</maxInitialPeersRange>
+    {whitelist}
+  </transport_descriptor></transport_descriptors>
+  <participant profile_name="adora_participant" is_default_profile="true"><rtps>
+    <userTransports><transport_id>adora_udp</transport_id></userTransports>
+    <useBuiltinTransports>false</useBuiltinTransports>
+    {locators}
+    <builtin><discovery_config>
+      <leaseDuration><sec>5</sec></leaseDuration>
+      <leaseAnnouncement><sec>{announce_sec}</sec><nanosec>{announce_nanosec}</nanosec></leaseAnnouncement>
+    </discovery_config></builtin>
+  </rtps></participant>
+</profiles></dds>
+"""
+
+
+_LOOPBACK_WHITELIST = '<interfaceWhiteList><address>127.0.0.1</address></interfaceWhiteList>'
+_LOOPBACK_LOCATORS = (
+    '<defaultUnicastLocatorList>'
+    '<locator><udpv4><address>127.0.0.1</address></udpv4></locator>'
+    '</defaultUnicastLocatorList>'
+)
+
+
+def wants_profile(env: Mapping[str, str], *, one_host: bool) -> bool:
+    """Return whether the generated profile is to be used.
+
+    It is for a dataflow on one host, and never replaces a choice of the user's: another middleware, profile, discovery
+    server, list of peers or no discovery at all.
+    """
+    return (
+        one_host
+        and env.get('RMW_IMPLEMENTATION', 'rmw_fastrtps_cpp') == 'rmw_fastrtps_cpp'
+        and _discovery_range(env) in {'LOCALHOST', 'SUBNET'}
+        and not any(env.get(name) for name in _OTHER_DISCOVERY)
+    )
+
+
+def _discovery_range(env: Mapping[str, str]) -> str:
+    if env.get('ROS_LOCALHOST_ONLY') == '1':
+        return 'LOCALHOST'
+    return env.get('ROS_AUTOMATIC_DISCOVERY_RANGE', '').upper() or 'SUBNET'
+
+
+def profile(participants: int, *, loopback: bool) -> str:
+    """Return the Fast DDS profile for a dataflow.
+
+    On the loopback interface a participant finds others by trying their well-known ports one by one, and stops at
+    ``maxInitialPeersRange``: who starts later than that is never found.
+
+    Args:
+        participants: Number of processes, the manager included.
+        loopback: Whether discovery is limited to this host; else stock tools on other hosts see the dataflow, too.
+
+    """
+    announce = 0.5 if participants <= MANY_PARTICIPANTS else 1.0
+    return _PROFILE.format(
+        peers=max(32, participants + PEER_MARGIN),
+        announce_sec=int(announce),
+        announce_nanosec=int(announce % 1 * 1e9),
+        whitelist=_LOOPBACK_WHITELIST if loopback else '',
+        locators=_LOOPBACK_LOCATORS if loopback else '',
+    )
+
+
+def write_profile(folder: Path, participants: int, env: Mapping[str, str]) -> dict[str, str]:
+    """Write the profile into ``folder`` and return the environment that selects it.
+
+    Raises:
+        OSError: the file cannot be written.
+
+    """
+    loopback = _discovery_range(env) == 'LOCALHOST'
+    file = folder / f'fastdds_{"loopback" if loopback else "subnet"}_{participants}.xml'
+    file.write_text(profile(participants, loopback=loopback), encoding='utf-8')
+    return {_profile_variable(): str(file)}
+
+
+def _profile_variable() -> str:
+    major = int(importlib.metadata.version('rclpy').split('.')[0])
+    return PROFILE_VARIABLES[0 if major >= FIRST_FASTDDS_RCLPY else 1]
+
+
+def clean_segments(folder: Path = SHM, *, min_age: float = 5.0) -> int:
+    """Remove the shared-memory segments of dead Fast DDS participants; return how many there were.
+
+    A killed participant leaves its segment and the lock file beside it. Whoever can take that lock knows its owner
+    dead, which is the rule of ``fastdds shm clean``. Files younger than ``min_age`` seconds are left alone: their
+    owner may be between creating and locking them.
+    """
+    removed = 0
+    names = [name for name in _listing(folder) if _SEGMENT_LOCK.fullmatch(name)]
+    for name in names:
+        lock = folder / name
+        if _owner_is_dead(lock, min_age):
+            for path in (folder / name[: -len('_el')], lock):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+            removed += 1
+    return removed
+
+
+def _listing(folder: Path) -> list[str]:
+    try:
+        return [entry.name for entry in folder.iterdir()]
+    except OSError:
+        return []
+
+
+def _owner_is_dead(lock: Path, min_age: float) -> bool:
+    try:
+        if time.time() - lock.stat().st_mtime < min_age:
+            return False
+        with lock.open('ab') as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,101 @@
+"""Events and states as ``diagnostic_msgs``, which every ROS tool can show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+
+from adora_ros.manager.events import Health, Level, ManagerEvent, NodeStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_BYTE_OF_LEVEL = {
+    Level.DEBUG: DiagnosticStatus.OK,
+    Level.INFO: DiagnosticStatus.OK,
+    Level.WARN: DiagnosticStatus.WARN,
+    Level.ERROR: DiagnosticStatus.ERROR,
+}
+_BYTE_OF_HEALTH = {
+    Health.OK: DiagnosticStatus.OK,
+    Health.WARN: DiagnosticStatus.WARN,
+    Health.ERROR: DiagnosticStatus.ERROR,
+}
+NANOSECONDS = 1_000_000_000
+
+
+def event_message(event: ManagerEvent, *, dataflow: str, machine: str) -> DiagnosticArray:
+    """Return one event as an array of one status."""
+    values = {
+        'event': event.kind.value,
+        'node': event.node,
+        'incarnation': str(event.incarnation),
+        'seq': str(event.seq),
+        'level': event.level.value,
+        **event.details,
+    }
+    status = _status(f'{dataflow}: {event.node}' if event.node else dataflow, machine, event.text, values)
+    status.level = _BYTE_OF_LEVEL[event.level]
+    return _array([status], event.stamp)
+
+
+def status_message(statuses: Iterable[NodeStatus], *, dataflow: str, machine: str, stamp: int) -> DiagnosticArray:
+    """Return the states of nodes, one status each.
+
+    Args:
+        statuses: The states.
+        dataflow: Name of the dataflow.
+        machine: Name of the machine.
+        stamp: Wall time in nanoseconds since the epoch.
+
+    """
+    return _array([_node_status(status, dataflow, machine) for status in statuses], stamp)
+
+
+def _node_status(status: NodeStatus, dataflow: str, machine: str) -> DiagnosticStatus:
+    values = {
+        'state': status.state.value,
+        'incarnation': str(status.incarnation),
+        'pid': _text(status.pid),
+        'restarts': str(status.restarts),
+        'last_exit': status.last_exit,
+        'error': status.error,
+        'next_restart_s': _text(status.next_restart_s),
+        'closed_inputs': ' '.join(status.closed_inputs),
+        'last_activity_age_s': _text(status.last_activity_age_s),
+        'cpu_percent': _text(status.cpu_percent),
+        'rss_mb': _text(status.rss_mb),
+        'up_s': _text(status.up_s),
+    }
+    message = _status(f'{dataflow}: {status.node}', machine, _headline(status), values)
+    message.level = _BYTE_OF_HEALTH[status.health]
+    return message
+
+
+def _headline(status: NodeStatus) -> str:
+    """Return the state and, where it is not all well, why."""
+    parts: list[str] = [status.state.value]
+    if status.closed_inputs:
+        parts.append(f'closed inputs: {", ".join(status.closed_inputs)}')
+    if status.health is not Health.OK and status.last_exit:
+        parts.append(status.last_exit)
+    if status.health is not Health.OK and status.error and status.error not in status.last_exit:
+        parts.append(status.error)
+    return '; '.join(parts)
+
+
+def _status(name: str, machine: str, message: str, values: dict[str, str]) -> DiagnosticStatus:
+    pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
+    return DiagnosticStatus(name=name, hardware_id=machine, message=message, values=pairs)
+
+
+def _array(statuses: list[DiagnosticStatus], stamp: int) -> DiagnosticArray:
+    message = DiagnosticArray(status=statuses)
+    message.header.stamp = Time(sec=stamp // NANOSECONDS, nanosec=stamp % NANOSECONDS)
+    return message
+
+
+def _text(value: float | None) -> str:
+    return '' if value is None else f'{value:.3f}'.rstrip('0').rstrip('.')

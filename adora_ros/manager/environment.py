@@ -1,0 +1,130 @@
+"""What a node's process is started with: its environment and its :class:`NodeConfig`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adora_ros.dataflow import Dataflow, InputSpec, NodeSource, NodeSpec, OutputSpec, TimerSource, graph
+from adora_ros.transport.contract import (
+    CONFIG_VARIABLE,
+    NOTIFY_VARIABLE,
+    RUN_VARIABLE,
+    WATCHDOG_VARIABLE,
+    InputConfig,
+    NodeConfig,
+    OutputConfig,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+INCARNATION_VARIABLE = 'ADORA_INCARNATION'
+"""``<node>/<number>``, so that what an incarnation leaves behind can be told from its successor."""
+MIN_DEPTH = 10
+"""Smallest history depth of an output."""
+_BOOTSTRAP = ('_ROS_WHEELS_BOOTSTRAP_COMPLETE', 'LD_LIBRARY_PATH')
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunContext:
+    """What all nodes of one run have in common.
+
+    Attributes:
+        dataflow: The dataflow.
+        run_id: uuid of the run.
+        folder: Where its logs and other files are.
+        machine: Name of this machine in the dataflow; empty if it has none.
+        env: Variables set for every node on top of the manager's environment.
+
+    """
+
+    dataflow: Dataflow
+    run_id: str
+    folder: Path
+    machine: str
+    env: Mapping[str, str]
+
+
+def node_config(
+    context: RunContext, node: NodeSpec, number: int, *, control_fd: int, closed_inputs: tuple[str, ...]
+) -> NodeConfig:
+    """Return what incarnation ``number`` of a node needs to know."""
+    dataflow = context.dataflow
+    return NodeConfig(
+        dataflow=dataflow.name,
+        dataflow_id=context.run_id,
+        namespace=dataflow.namespace,
+        node_id=node.id,
+        name=node.name,
+        incarnation=number,
+        restart_count=number,
+        machine=context.machine,
+        control_fd=control_fd,
+        descriptor_file=str(context.folder / 'dataflow.json'),
+        inputs=tuple(_input_config(port) for port in node.inputs),
+        outputs=tuple(_output_config(dataflow, node, port) for port in node.outputs),
+        closed_inputs=closed_inputs,
+    )
+
+
+def environment(
+    context: RunContext, node: NodeSpec, config: NodeConfig, notify_address: str, program: str
+) -> dict[str, str]:
+    """Return the complete environment of a node's process."""
+    env = {**os.environ, **context.env, **node.env, 'PYTHONUNBUFFERED': '1'}
+    if not _is_own_interpreter(program):
+        for name in _BOOTSTRAP:
+            env.pop(name, None)
+    env.setdefault('OPENBLAS_NUM_THREADS', '1')
+    env[CONFIG_VARIABLE] = config.to_json()
+    env[NOTIFY_VARIABLE] = notify_address
+    env[RUN_VARIABLE] = context.run_id
+    env[INCARNATION_VARIABLE] = f'{node.id}/{config.incarnation}'
+    env.pop(WATCHDOG_VARIABLE, None)
+    if node.health_check_timeout is not None:
+        env[WATCHDOG_VARIABLE] = str(int(node.health_check_timeout * 1e6))
+    return env
+
+
+def _is_own_interpreter(program: str) -> bool:
+    """Return whether a program belongs to this interpreter's prefix and may share its loaded ROS libraries.
+
+    The folders are compared, since the interpreters of virtual environments are links to one binary.
+    """
+    return Path(program).parent.resolve() == Path(sys.executable).parent.resolve()
+
+
+def _input_config(port: InputSpec) -> InputConfig:
+    return InputConfig(
+        id=port.id,
+        source=str(port.source),
+        node=port.source.node if isinstance(port.source, NodeSource) else None,
+        topic=port.topic,
+        type=port.type,
+        qos=port.qos.as_dict() if port.qos is not None else None,
+        period=port.source.period if isinstance(port.source, TimerSource) else None,
+        queue_size=port.queue_size,
+        queue_policy=port.queue_policy.value,
+        input_timeout=port.input_timeout,
+        first_message_timeout=port.first_message_timeout,
+    )
+
+
+def _output_config(dataflow: Dataflow, node: NodeSpec, port: OutputSpec) -> OutputConfig:
+    queues = [
+        consumer.input(edge.input).queue_size
+        for edge in graph.edges(dataflow)
+        if edge.source_node == node.id and edge.output == port.id
+        for consumer in (dataflow.node(edge.target_node),)
+    ]
+    return OutputConfig(
+        id=port.id,
+        topic=port.topic,
+        type=port.type,
+        qos=port.qos.as_dict() if port.qos is not None else None,
+        depth=max([MIN_DEPTH, *queues]),
+    )

@@ -1,0 +1,79 @@
+"""Keeps the guardian process that ends the nodes of a manager that died."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adora_ros.transport.contract import RUN_VARIABLE
+
+if TYPE_CHECKING:
+    import asyncio
+
+_SCRIPT = Path(__file__).with_name('guardian.py')
+
+
+class Guard:
+    """Starts the guardian, tells it of process groups, and replaces it if it dies."""
+
+    def __init__(self, run_id: str, loop: asyncio.AbstractEventLoop) -> None:
+        self._mark = f'{RUN_VARIABLE}={run_id}'
+        self._loop = loop
+        self._groups: set[int] = set()
+        self._start()
+
+    @property
+    def pid(self) -> int:
+        """Process id of the guardian."""
+        return self._process.pid
+
+    def add(self, group: int) -> None:
+        """Have a process group killed if the manager dies."""
+        self._groups.add(group)
+        self._write(f'+{group}\n')
+
+    def remove(self, group: int) -> None:
+        """Forget a process group that is gone."""
+        self._groups.discard(group)
+        self._write(f'-{group}\n')
+
+    async def close(self, timeout: float = 6.0) -> None:
+        """Let the guardian look once more for what is left of the run, and wait for its end."""
+        self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        os.close(self._pipe)
+        await self._loop.run_in_executor(None, self._process.wait, timeout)
+
+    def _start(self) -> None:
+        read, self._pipe = os.pipe2(os.O_CLOEXEC)
+        self._process = subprocess.Popen(
+            [sys.executable, '-I', '-S', str(_SCRIPT), self._mark],
+            stdin=read,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd='/',
+            env={},
+        )
+        os.close(read)
+        os.set_blocking(self._pipe, False)
+        self._pidfd = os.pidfd_open(self._process.pid)
+        self._loop.add_reader(self._pidfd, self._restart)
+        for group in self._groups:
+            self._write(f'+{group}\n')
+
+    def _restart(self) -> None:
+        self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        os.close(self._pipe)
+        self._process.wait()
+        self._start()
+
+    def _write(self, line: str) -> None:
+        """Tell the guardian; one that has just died is told everything again by its replacement."""
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._pipe, line.encode())

@@ -1,0 +1,291 @@
+"""One incarnation of a node: its process, its sockets, its deadlines and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from adora_ros.errors import TransportError
+from adora_ros.inputs import StopCause
+from adora_ros.manager.lifecycle import ControlDriver
+from adora_ros.manager.notify import NotifySocket, in_group
+from adora_ros.supervision import Exit, ExitCause
+from adora_ros.transport.contract import ManagerOp, NodeOp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from adora_ros.dataflow import NodeSpec
+    from adora_ros.manager.control import ControlSocket
+    from adora_ros.manager.processes import Child
+
+SIGKILL_SHARE = 1.5
+"""SIGKILL follows a stop request after this multiple of the grace."""
+LEFTOVER_GRACE = 0.5
+"""Seconds from SIGTERM to SIGKILL for what a node leaves behind in its process group."""
+GROUP_POLL = 0.005
+"""Seconds between two looks at a process group that is being ended."""
+
+
+class Owner(Protocol):
+    """Whoever keeps an incarnation and is told about it; all calls come on the event loop."""
+
+    def connected(self, incarnation: Incarnation) -> None:
+        """The process is ready (``READY=1``)."""
+
+    def input_changed(self, incarnation: Incarnation, packet: dict[str, Any]) -> None:
+        """The process reports an input that fell silent or recovered."""
+
+    def status_text(self, incarnation: Incarnation, text: str) -> None:
+        """The process describes itself (``STATUS=``)."""
+
+    def overdue(self, incarnation: Incarnation, cause: ExitCause, detail: str) -> None:
+        """A deadline of the process has passed and it is being killed."""
+
+    def misbehaved(self, incarnation: Incarnation, error: str) -> None:
+        """The process sent something that is not of the contract."""
+
+    def ended(self, incarnation: Incarnation, end: Exit) -> None:
+        """The process and its whole group are gone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sockets:
+    """The two sockets of an incarnation, made before its process."""
+
+    notify: NotifySocket
+    control: ControlSocket
+
+
+class Incarnation:
+    """Watches over one process from its spawn until its whole process group is gone."""
+
+    def __init__(
+        self, spec: NodeSpec, number: int, child: Child, sockets: Sockets, owner: Owner, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self.spec = spec
+        self.number = number
+        self.child = child
+        self.driver = ControlDriver(sockets.control, loop)
+        self.is_connected = False
+        self.is_drivable = False
+        self.last_activity: float | None = None
+        self._sockets = sockets
+        self._owner = owner
+        self._loop = loop
+        self._kill_cause: ExitCause | None = None
+        self._kill_detail = ''
+        self._after_grace = False
+        self._stop_asked = False
+        self._gone = False
+        self._busy = 0
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._ending: asyncio.Task[None] | None = None
+        self.bringing_up: asyncio.Task[None] | None = None
+        self._watch()
+
+    def _watch(self) -> None:
+        self._loop.add_reader(self._sockets.notify, self._on_notify)
+        self._loop.add_reader(self._sockets.control, self._on_control)
+        self._loop.add_reader(self.child.pidfd, self._on_exit)
+        if self.spec.startup_timeout is not None:
+            self._arm('startup', self.spec.startup_timeout, self._startup_overdue)
+
+    # What is asked of the process
+
+    def tell(self, op: ManagerOp, /, **keys: Any) -> None:
+        """Send a control packet to a Node API process; other processes have no use for it."""
+        self._sockets.control.send(op, **keys)
+
+    def stop(self, grace: float, *, ask: Callable[[], None] | None = None) -> None:
+        """Begin the stop ladder: a request at once, SIGTERM after ``grace`` seconds, SIGKILL half as long later.
+
+        Args:
+            grace: Seconds.
+            ask: How to make the request; by default STOP for a process that uses the Node API, else SIGINT.
+
+        """
+        self._disarm()
+        if self._gone:
+            return
+        self._stop_asked = True
+        if ask is not None:
+            ask()
+        elif self.is_drivable:
+            self.tell(ManagerOp.STOP, cause=StopCause.MANUAL.value)
+        else:
+            self.interrupt()
+        self._arm('term', grace, lambda: self.child.signal_group(signal.SIGTERM))
+        self._arm('kill', grace * SIGKILL_SHARE, self._kill_after_grace)
+
+    def interrupt(self) -> None:
+        """Send SIGINT."""
+        self.child.signal_group(signal.SIGINT)
+
+    def terminate(self) -> None:
+        """Skip to SIGTERM."""
+        self.child.signal_group(signal.SIGTERM)
+
+    def kill(self, cause: ExitCause | None, detail: str = '') -> None:
+        """Kill the group; ``cause`` and ``detail`` go into the exit record, None for a stop that was not obeyed."""
+        if self._gone or self._kill_cause is not None:
+            return
+        self._kill_cause = cause
+        self._kill_detail = detail
+        self._after_grace = cause is None
+        self._disarm()
+        self.child.signal_group(signal.SIGKILL)
+
+    def transition_begins(self) -> None:
+        """Suspend the health check: a transition has a deadline of its own."""
+        self._busy += 1
+
+    def transition_ends(self) -> None:
+        """Resume the health check, with the whole timeout ahead."""
+        self._busy -= 1
+        self.alive()
+
+    def alive(self) -> None:
+        """Take a proof of life."""
+        self.last_activity = self._loop.time()
+        timeout = self.spec.health_check_timeout
+        if timeout is not None and self.is_connected and 'health' not in self._timers and not self._is_ending:
+            self._arm('health', timeout, self._check_health)
+
+    @property
+    def _is_ending(self) -> bool:
+        return self._stop_asked or self._gone or self._kill_cause is not None
+
+    def connect(self) -> None:
+        """Take it that the process is ready."""
+        if not self.is_connected:
+            self.is_connected = True
+            self._disarm('startup')
+            self._owner.connected(self)
+
+    # What the process says
+
+    def _on_notify(self) -> None:
+        for variables in self._sockets.notify.drain(lambda pid: in_group(pid, self.child.pid)):
+            if variables.get('READY') == '1':
+                self._on_control()
+                self.connect()
+            if 'STATUS' in variables:
+                self._owner.status_text(self, variables['STATUS'])
+            self.alive()
+
+    def _on_control(self) -> None:
+        try:
+            for packet in self._sockets.control.drain():
+                self._take(packet)
+        except (TransportError, KeyError) as error:
+            self._owner.misbehaved(self, str(error))
+
+    def _take(self, packet: dict[str, Any]) -> None:
+        op = packet['op']
+        if op == NodeOp.HELLO.value:
+            self.is_drivable = True
+            self.driver.last_state = packet['state']
+        elif op == NodeOp.STATE.value:
+            self.driver.last_state = packet['state']
+        elif op == NodeOp.REPLY.value:
+            self.driver.replied(packet)
+        elif op in {NodeOp.INPUT_CLOSED.value, NodeOp.INPUT_RECOVERED.value}:
+            self._owner.input_changed(self, packet)
+
+    # Deadlines
+
+    def _arm(self, name: str, delay: float, action: Callable[[], Any]) -> None:
+        self._timers[name] = self._loop.call_later(delay, action)
+
+    def _disarm(self, *names: str) -> None:
+        for name in names or tuple(self._timers):
+            handle = self._timers.pop(name, None)
+            if handle is not None:
+                handle.cancel()
+
+    def _startup_overdue(self) -> None:
+        self._on_notify()
+        if not self.is_connected:
+            limit = self.spec.startup_timeout
+            self._overdue(ExitCause.STARTUP_TIMEOUT, f'not connected after {limit:g} s')
+
+    def _check_health(self) -> None:
+        """Kill if the last proof of life is too old, after reading what may wait in the socket; else look again."""
+        del self._timers['health']
+        self._on_notify()
+        timeout = self.spec.health_check_timeout
+        if timeout is None or self.last_activity is None or self._is_ending:
+            return
+        silence = self._loop.time() - self.last_activity
+        if self._busy:
+            self._disarm('health')
+        elif silence < timeout:
+            self._disarm('health')
+            self._arm('health', timeout - silence, self._check_health)
+        else:
+            self._overdue(ExitCause.HEALTH_CHECK, f'silent for {silence:.2f} s (health_check_timeout {timeout:g})')
+
+    def _overdue(self, cause: ExitCause, detail: str) -> None:
+        self.kill(cause, detail)
+        self._owner.overdue(self, cause, detail)
+
+    def _kill_after_grace(self) -> None:
+        self.kill(None)
+
+    # The end
+
+    def _on_exit(self) -> None:
+        self._loop.remove_reader(self.child.pidfd)
+        code = self.child.reap()
+        self._gone = True
+        self._disarm()
+        self._on_notify()
+        self._on_control()
+        self._loop.remove_reader(self._sockets.notify)
+        self._sockets.notify.close()
+        self._sockets.control.close()
+        if self.bringing_up is not None:
+            self.bringing_up.cancel()
+        self._ending = self._loop.create_task(self._end_group(self._classify(code)))
+
+    def _classify(self, code: int) -> Exit:
+        name = _signal_name(-code) if code < 0 else None
+        if self._kill_cause is not None:
+            cause = self._kill_cause
+        elif name is not None:
+            cause = ExitCause.SIGNAL
+        else:
+            cause = ExitCause.CLEAN if code == 0 else ExitCause.ERROR
+        return Exit(
+            cause=cause,
+            code=code if code >= 0 else None,
+            signal=name,
+            detail=self._kill_detail,
+            after_grace=self._after_grace,
+        )
+
+    async def _end_group(self, end: Exit) -> None:
+        """Wait until nothing of the process is left, and see to it that this does not take long."""
+        deadline = self._loop.time() + LEFTOVER_GRACE
+        self.child.signal_group(signal.SIGTERM)
+        while not self.child.group_is_gone():
+            if self._loop.time() >= deadline:
+                self.child.signal_group(signal.SIGKILL)
+            await asyncio.sleep(GROUP_POLL)
+        self._owner.ended(self, end)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f'signal {number}'
+
+
+def socket_address(run_id: str, node: str, number: int) -> str:
+    """Return the abstract address of an incarnation's notify socket; it cannot be guessed."""
+    return f'adora/{run_id}/{node}/{number}/{os.urandom(8).hex()}'

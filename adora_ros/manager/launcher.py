@@ -1,0 +1,73 @@
+"""Starts the processes of nodes and finds what they leave behind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from adora_ros.dataflow import NodeSpec, command
+from adora_ros.errors import SpawnError
+from adora_ros.manager.control import ControlSocket
+from adora_ros.manager.environment import INCARNATION_VARIABLE, RunContext, environment, node_config
+from adora_ros.manager.incarnation import Incarnation, Owner, Sockets, socket_address
+from adora_ros.manager.logs import LogFile, LogPump
+from adora_ros.manager.notify import NotifySocket
+from adora_ros.manager.processes import Command, Processes
+from adora_ros.transport.contract import RUN_VARIABLE
+
+if TYPE_CHECKING:
+    import asyncio
+
+
+class Launcher:
+    """Makes incarnations: sockets, environment, process and log of each."""
+
+    def __init__(
+        self, context: RunContext, *, processes: Processes, pump: LogPump, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self._context = context
+        self._processes = processes
+        self._pump = pump
+        self._loop = loop
+        self._logs = {node.id: _log_file(context, node) for node in context.dataflow.nodes}
+
+    def start(self, node: NodeSpec, number: int, *, closed_inputs: tuple[str, ...], owner: Owner) -> Incarnation:
+        """Start incarnation ``number`` of a node; nothing is left over if that fails.
+
+        Raises:
+            SpawnError: it cannot be started.
+
+        """
+        argv = command(node)
+        notify = NotifySocket(socket_address(self._context.run_id, node.id, number))
+        control = ControlSocket(self._loop)
+        config = node_config(self._context, node, number, control_fd=control.child_fd, closed_inputs=closed_inputs)
+        try:
+            child = self._processes.spawn(
+                Command(
+                    argv=argv,
+                    env=environment(self._context, node, config, notify.address, argv[0]),
+                    cwd=self._context.dataflow.directory,
+                    pass_fds=(control.child_fd,),
+                    cpu_affinity=node.cpu_affinity,
+                )
+            )
+        except SpawnError:
+            notify.close()
+            control.close()
+            raise
+        control.hand_over()
+        self._pump.attach(node.id, child.outputs, self._logs[node.id])
+        return Incarnation(node, number, child, Sockets(notify=notify, control=control), owner, self._loop)
+
+    def kill_escaped(self, incarnation: Incarnation) -> tuple[int, ...]:
+        """Kill what an incarnation started in sessions of its own; return the process ids."""
+        name = f'{incarnation.spec.id}/{incarnation.number}'
+        pids = tuple(self._processes.marked({RUN_VARIABLE: self._context.run_id, INCARNATION_VARIABLE: name}))
+        for pid in pids:
+            self._processes.kill(pid)
+        return pids
+
+
+def _log_file(context: RunContext, node: NodeSpec) -> LogFile:
+    path = context.folder / f'{node.name}.log'
+    return LogFile(path, max_size=node.max_log_size, max_files=node.max_rotated_files)

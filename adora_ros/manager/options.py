@@ -1,0 +1,76 @@
+"""What a manager is told, whom it tells, and how it ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from adora_ros.dataflow.names import ros_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from adora_ros.manager.events import ManagerEvent, NodeStatus
+    from adora_ros.manager.logs import Stream
+    from adora_ros.supervision import Result
+
+
+class Listener(Protocol):
+    """Whoever shows what a manager does. Must not block."""
+
+    def event(self, event: ManagerEvent) -> None:
+        """Take one event; called on the event loop."""
+
+    def output(self, node: str, stream: Stream, lines: list[bytes]) -> None:
+        """Take complete lines that a node printed, without their ends; called on the log thread."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What to run and how.
+
+    Attributes:
+        file: The dataflow file.
+        name: Name of the dataflow; by default the file's stem.
+        machine: Name of this machine in ``deploy.machine``.
+        env: Variables for all nodes, over those of the dataflow.
+        autostart: Whether to start at once and end with the dataflow; else the node waits, unconfigured, to be driven.
+        stop_after: Seconds from the activation after which the dataflow is stopped; None for never.
+
+    """
+
+    file: Path
+    name: str | None = None
+    machine: str = ''
+    env: Mapping[str, str] = field(default_factory=dict)
+    autostart: bool = True
+    stop_after: float | None = None
+
+    @property
+    def dataflow_name(self) -> str:
+        """The ROS-safe name of the dataflow."""
+        return ros_name(self.name or self.file.stem)
+
+    @property
+    def node_name(self) -> str:
+        """The name of the manager's node."""
+        return f'manager_{ros_name(self.machine)}' if self.machine else 'manager'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a manager ended.
+
+    Attributes:
+        exit_code: 0 all well, 1 a node failed, 128 + n after signal n that interrupted a run without failures.
+        result: How the last run went; None if there was none.
+        statuses: The last state of every node.
+        folder: Where the logs of the last run are; None if there was none.
+
+    """
+
+    exit_code: int
+    result: Result | None
+    statuses: tuple[NodeStatus, ...]
+    folder: Path | None

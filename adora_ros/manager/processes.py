@@ -1,0 +1,190 @@
+"""Processes of nodes: spawning, signalling whole groups, learning of an exit, finding what escaped.
+
+Every system call on a process that the manager makes is in here, behind :class:`Processes`, so that a test can replace
+them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from adora_ros.errors import SpawnError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """What to start.
+
+    Attributes:
+        argv: Program and arguments.
+        env: The complete environment.
+        cwd: Working directory.
+        pass_fds: File descriptors that the process inherits under the same numbers.
+        cpu_affinity: CPUs that it may run on; empty for all.
+
+    """
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: Path
+    pass_fds: tuple[int, ...] = ()
+    cpu_affinity: tuple[int, ...] = ()
+
+
+class Child(Protocol):
+    """A process that the manager started: leader of its own session and process group."""
+
+    @property
+    def pid(self) -> int:
+        """Process id, process-group id and session id."""
+
+    @property
+    def pidfd(self) -> int:
+        """File descriptor that becomes readable when the process ends."""
+
+    @property
+    def outputs(self) -> tuple[int, int]:
+        """Read ends of standard output and standard error; whoever takes them closes them."""
+
+    def reap(self) -> int:
+        """Return the exit code, negative for a signal, of a process whose pidfd is readable; closes the pidfd."""
+
+    def signal_group(self, number: int) -> None:
+        """Send a signal to what is left of the group."""
+
+    def group_is_gone(self) -> bool:
+        """Return whether no process of the group is left, zombies aside."""
+
+
+class Processes(Protocol):
+    """Starts processes and finds what is left of them."""
+
+    def spawn(self, command: Command) -> Child:
+        """Start a process.
+
+        Raises:
+            SpawnError: it cannot be started; the text says why.
+
+        """
+
+    def marked(self, marks: Mapping[str, str]) -> Iterator[int]:
+        """Yield the ids of all live processes that carry these variables in their environment."""
+
+    def kill(self, pid: int) -> None:
+        """Send SIGKILL to one process, if it still exists."""
+
+
+class PosixChild:
+    """A child of this process."""
+
+    def __init__(self, process: subprocess.Popen[bytes], outputs: tuple[int, int]) -> None:
+        self._process = process
+        self.pid = process.pid
+        self.pidfd = os.pidfd_open(process.pid)
+        self.outputs = outputs
+
+    def reap(self) -> int:
+        """Return the exit code, negative for a signal."""
+        code = self._process.wait()
+        os.close(self.pidfd)
+        return code
+
+    def signal_group(self, number: int) -> None:
+        """Send a signal to what is left of the group."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
+
+    def group_is_gone(self) -> bool:
+        """Return whether no process of the group is left, zombies aside.
+
+        A zombie of the group is nobody's resource any more, and where init does not reap it stays for ever.
+        """
+        try:
+            os.killpg(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            return False
+        return not any(_is_live_member(entry.path, self.pid) for entry in os.scandir('/proc') if entry.name.isdecimal())
+
+
+class PosixProcesses:
+    """The real thing."""
+
+    def spawn(self, command: Command) -> PosixChild:
+        """Start a process with default signal dispositions in a session of its own."""
+        out_read, out_write = os.pipe2(os.O_CLOEXEC)
+        err_read, err_write = os.pipe2(os.O_CLOEXEC)
+        try:
+            process = subprocess.Popen(
+                command.argv,
+                env=dict(command.env),
+                cwd=command.cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=out_write,
+                stderr=err_write,
+                pass_fds=command.pass_fds,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            os.close(out_read)
+            os.close(err_read)
+            msg = f'{command.argv[0]}: {error.strerror if isinstance(error, OSError) else error}'
+            raise SpawnError(msg) from error
+        finally:
+            os.close(out_write)
+            os.close(err_write)
+        if command.cpu_affinity:
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(process.pid, command.cpu_affinity)
+        return PosixChild(process, (out_read, err_read))
+
+    def marked(self, marks: Mapping[str, str]) -> Iterator[int]:
+        """Yield the ids of all live processes that carry these variables in their environment."""
+        wanted = {f'{name}={value}'.encode() for name, value in marks.items()}
+        for entry in os.scandir('/proc'):
+            if entry.name.isdecimal() and wanted.issubset(_environment(entry.path)):
+                yield int(entry.name)
+
+    def kill(self, pid: int) -> None:
+        """Send SIGKILL to one process, if it still exists."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _environment(folder: str) -> set[bytes]:
+    """Return a process's environment as it was at its start; empty if it is gone or somebody else's."""
+    try:
+        return set(Path(folder, 'environ').read_bytes().split(b'\0'))
+    except OSError:
+        return set()
+
+
+def _is_live_member(folder: str, group: int) -> bool:
+    try:
+        stat = Path(folder, 'stat').read_text(encoding='ascii', errors='replace')
+    except OSError:
+        return False
+    state, _parent, process_group = stat.rpartition(')')[2].split()[:3]
+    return int(process_group) == group and state not in {'Z', 'X'}
+
+
+def use_default_signals() -> None:
+    """Undo what the caller may have ignored or blocked, so that children start with default dispositions.
+
+    A shell that starts a job in the background ignores SIGINT for it, and ``nohup`` ignores SIGHUP; both would
+    otherwise be inherited by every node.
+    """
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    for number in signal.valid_signals():
+        if number != signal.SIGPIPE and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)

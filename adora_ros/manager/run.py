@@ -1,0 +1,291 @@
+"""One run of a dataflow: carries out what supervision decides, and tells it what happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from adora_ros.dataflow import NodeKind, graph
+from adora_ros.errors import SpawnError
+from adora_ros.inputs import StopCause
+from adora_ros.manager.bringup import BringUp, RosLink
+from adora_ros.manager.events import EventKind, Level
+from adora_ros.manager.guard import Guard
+from adora_ros.manager.launcher import Launcher
+from adora_ros.manager.report import describe
+from adora_ros.supervision import (
+    AllInputsClosedNotice,
+    Counters,
+    DataflowEnded,
+    DataflowSupervisor,
+    Effect,
+    Exit,
+    ExitCause,
+    InputClosedNotice,
+    NodeEnded,
+    NodeFailedNotice,
+    NodeState,
+    ProcessEnded,
+    Result,
+    Spawn,
+    StopDataflow,
+    StopProcess,
+)
+from adora_ros.transport.contract import ManagerOp, NodeOp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from adora_ros.manager.environment import RunContext
+    from adora_ros.manager.incarnation import Incarnation
+    from adora_ros.manager.journal import Journal
+    from adora_ros.manager.logs import LogPump
+    from adora_ros.manager.processes import Processes
+
+
+class Run:
+    """One run, on the event loop that creates it; only the loop's thread may call it."""
+
+    def __init__(
+        self,
+        context: RunContext,
+        *,
+        processes: Processes,
+        pump: LogPump,
+        journal: Journal,
+        ros: RosLink,
+        counters: Counters | None = None,
+    ) -> None:
+        self.context = context
+        self.counters = counters or Counters()
+        self.supervisor = DataflowSupervisor(context.dataflow)
+        self.live: dict[str, Incarnation] = {}
+        self.silent_inputs: dict[str, list[str]] = {node.id: [] for node in context.dataflow.nodes}
+        self.errors: dict[str, str] = {}
+        self._journal = journal
+        self._loop = asyncio.get_running_loop()
+        self._guard = Guard(context.run_id, self._loop)
+        self._launcher = Launcher(context, processes=processes, pump=pump, loop=self._loop)
+        self._bring_up = BringUp(context.dataflow, self.live, ros=ros, owner=self, journal=journal)
+        self._effects: deque[Effect] = deque()
+        self._following = False
+        self._tick: asyncio.TimerHandle | None = None
+        self._announced_running = False
+        self._ended = asyncio.Event()
+
+    # What can be asked of a run
+
+    def start(self) -> None:
+        """Start all nodes."""
+        nodes = len(self.context.dataflow.nodes)
+        self._journal.write(EventKind.DATAFLOW_STARTING, f'starting {nodes} nodes', run=self.context.run_id)
+        self._follow(self.supervisor.start(self._loop.time()))
+
+    def stop(self, reason: str) -> None:
+        """Stop all nodes by the ladder, sources first; has no effect on a run that is stopping."""
+        if self.supervisor.stopping or self.supervisor.ended:
+            return
+        self._journal.write(EventKind.DATAFLOW_STOPPING, f'stopping: {reason}', reason=reason)
+        self._follow(self.supervisor.stop())
+
+    def hurry(self, *, kill: bool) -> None:
+        """Skip to SIGTERM, or with ``kill`` to SIGKILL, for every process that is left."""
+        for incarnation in tuple(self.live.values()):
+            if kill:
+                incarnation.kill(None)
+            else:
+                incarnation.terminate()
+
+    def restart_node(self, node: str) -> None:
+        """Restart one node; its budget is not touched."""
+        self._follow(self.supervisor.restart_node(node, self._loop.time()))
+
+    def stop_node(self, node: str) -> None:
+        """Stop one node; the others go on."""
+        self._follow(self.supervisor.stop_node(node))
+
+    def start_node(self, node: str) -> None:
+        """Start one node that has ended."""
+        self._follow(self.supervisor.start_node(node, self._loop.time()))
+
+    async def wait(self) -> Result:
+        """Wait for the end of all nodes, clean up, and return how it went."""
+        await self._ended.wait()
+        self._bring_up.close()
+        await self._guard.close()
+        result = self.supervisor.result()
+        level = Level.INFO if result.ok else Level.WARN
+        text = 'all nodes ended well' if result.ok else f'failed: {result.error}'
+        self._journal.write(EventKind.DATAFLOW_ENDED, text, level=level, error=result.error)
+        return result
+
+    # Owner of incarnations
+
+    def connected(self, incarnation: Incarnation) -> None:
+        """Bring the node to where its dataflow is."""
+        self._bring_up.begin(incarnation)
+
+    def configured(self, incarnation: Incarnation) -> None:
+        """Tell the consumers of a new incarnation, before it is activated and can send anything."""
+        if incarnation.number > 0:
+            for consumer in graph.consumers(self.context.dataflow, incarnation.spec.id):
+                keys = {'node': incarnation.spec.id, 'incarnation': incarnation.number}
+                self._tell(consumer, ManagerOp.NODE_RESTARTED, **keys)
+
+    def up(self, incarnation: Incarnation) -> None:
+        """Note that a node works."""
+        self._follow(self.supervisor.up(incarnation.spec.id, incarnation.number, self._loop.time()))
+        self._announce_running()
+
+    def not_up(self, incarnation: Incarnation, error: str) -> None:
+        """Kill a node that cannot be brought up; its policy says what follows."""
+        self.errors[incarnation.spec.id] = error
+        self._write(EventKind.NODE_KILLED, f'killed: {error}', incarnation, level=Level.WARN, cause='transition')
+        incarnation.kill(ExitCause.TRANSITION, error)
+
+    def input_changed(self, incarnation: Incarnation, packet: dict[str, Any]) -> None:
+        """Keep account of an input that fell silent or recovered."""
+        node, name = incarnation.spec.id, packet['input']
+        silent = self.silent_inputs[node]
+        source = incarnation.spec.input(name).source
+        if packet['op'] == NodeOp.INPUT_CLOSED.value:
+            silent.append(name)
+            self.counters = self.counters.plus(input_timeouts=1)
+            kind, level = EventKind.INPUT_CLOSED, Level.WARN
+            text = f'input {name} ({source}) closed: silent for {packet["age"]:.2f} s'
+        else:
+            silent[:] = [other for other in silent if other != name]
+            self.counters = self.counters.plus(cb_recoveries=1)
+            kind, level, text = EventKind.INPUT_RECOVERED, Level.INFO, f'input {name} ({source}) recovered'
+        self._write(kind, text, incarnation, level=level, input=name, source=source)
+
+    def status_text(self, incarnation: Incarnation, text: str) -> None:
+        """Keep what a node says of itself."""
+        self.errors[incarnation.spec.id] = text
+        self._write(EventKind.NODE_STATUS, text, incarnation, level=Level.DEBUG)
+
+    def overdue(self, incarnation: Incarnation, cause: ExitCause, detail: str) -> None:
+        """Count and record a kill."""
+        counter = 'health_kills' if cause is ExitCause.HEALTH_CHECK else 'startup_kills'
+        self.counters = self.counters.plus(**{counter: 1})
+        self._write(EventKind.NODE_KILLED, f'killed: {detail}', incarnation, level=Level.WARN, cause=cause.value)
+
+    def misbehaved(self, incarnation: Incarnation, error: str) -> None:
+        """Record a packet that is not of the contract."""
+        self._write(EventKind.WARNING, error, incarnation, level=Level.WARN)
+
+    def ended(self, incarnation: Incarnation, end: Exit) -> None:
+        """Let supervision decide, once nothing of the incarnation is left."""
+        node = incarnation.spec.id
+        self._guard.remove(incarnation.child.pid)
+        for pid in self._launcher.kill_escaped(incarnation):
+            self._write(EventKind.WARNING, f'killed process {pid}, which had left the group', incarnation)
+        self.live.pop(node, None)
+        self._bring_up.ended(node)
+        self.silent_inputs[node].clear()
+        self._exited(node, incarnation.number, end)
+
+    # Carrying out decisions
+
+    def _exited(self, node: str, number: int, end: Exit) -> None:
+        self._bring_up.excuse(node)
+        self._follow(self.supervisor.exited(node, number, end, self._loop.time()))
+
+    def _follow(self, effects: Iterable[Effect]) -> None:
+        """Carry out effects in order; those that arise meanwhile come after them."""
+        self._effects.extend(effects)
+        if self._following:
+            return
+        self._following = True
+        try:
+            while self._effects:
+                effect = self._effects.popleft()
+                self._record(effect)
+                self._carry_out(effect)
+        finally:
+            self._following = False
+        self._schedule_tick()
+
+    def _record(self, effect: Effect) -> None:
+        for entry in describe(effect, self.context.dataflow):
+            self._journal.write(
+                entry.kind,
+                entry.text,
+                node=entry.node,
+                incarnation=entry.incarnation,
+                level=entry.level,
+                **entry.details,
+            )
+
+    def _carry_out(self, effect: Effect) -> None:
+        if isinstance(effect, Spawn):
+            self._spawn(effect.node, effect.incarnation)
+        elif isinstance(effect, StopProcess):
+            if effect.node in self.live:
+                self._bring_up.stop(self.live[effect.node])
+        elif isinstance(effect, ProcessEnded):
+            self.errors[effect.node] = effect.end.detail or self.errors.get(effect.node, '')
+        elif isinstance(effect, NodeEnded):
+            self._bring_up.excuse(effect.node)
+        elif isinstance(effect, StopDataflow):
+            self.stop(f'{effect.node} failed and its on_give_up is stop_dataflow')
+        elif isinstance(effect, DataflowEnded):
+            self._ended.set()
+        else:
+            self._pass_on(effect)
+
+    def _pass_on(self, effect: Effect) -> None:
+        """Tell a consumer what it is to be told, if that is what the effect is about."""
+        if isinstance(effect, NodeFailedNotice):
+            keys = {'node': effect.node, 'error': effect.error, 'inputs': list(effect.inputs)}
+            self._tell(effect.consumer, ManagerOp.NODE_FAILED, **keys)
+        elif isinstance(effect, InputClosedNotice):
+            self._tell(effect.consumer, ManagerOp.INPUT_CLOSED, input=effect.input)
+        elif isinstance(effect, AllInputsClosedNotice):
+            self._tell(effect.consumer, ManagerOp.STOP, cause=StopCause.ALL_INPUTS_CLOSED.value)
+
+    def _schedule_tick(self) -> None:
+        if self._tick is not None:
+            self._tick.cancel()
+        due = self.supervisor.next_due()
+        self._tick = None if due is None else self._loop.call_at(due, self._on_tick)
+
+    def _on_tick(self) -> None:
+        self._follow(self.supervisor.tick(self._loop.time()))
+
+    def _tell(self, consumer: str, op: ManagerOp, /, **keys: Any) -> None:
+        incarnation = self.live.get(consumer)
+        if incarnation is not None:
+            incarnation.tell(op, **keys)
+
+    # Processes
+
+    def _spawn(self, node_id: str, number: int) -> None:
+        if number > 0:
+            self.counters = self.counters.plus(restarts=1)
+        node = self.context.dataflow.node(node_id)
+        closed = self.supervisor.closed_inputs(node_id)
+        try:
+            incarnation = self._launcher.start(node, number, closed_inputs=closed, owner=self)
+        except SpawnError as error:
+            end = Exit(cause=ExitCause.SPAWN, detail=str(error))
+            self._loop.call_soon(self._exited, node_id, number, end)
+            return
+        self.live[node_id] = incarnation
+        self._guard.add(incarnation.child.pid)
+        self._write(EventKind.NODE_STARTING, f'started (pid {incarnation.child.pid})', incarnation, level=Level.DEBUG)
+        if node.kind is NodeKind.ROS:
+            self._bring_up.begin(incarnation)
+
+    def _announce_running(self) -> None:
+        if self._bring_up.is_complete and not self._announced_running:
+            self._announced_running = True
+            up = sum(shot.state is NodeState.RUNNING for shot in self.supervisor.snapshots().values())
+            self._journal.write(EventKind.DATAFLOW_RUNNING, f'{up} of {len(self.silent_inputs)} nodes are up')
+
+    def _write(
+        self, kind: EventKind, text: str, incarnation: Incarnation, *, level: Level = Level.INFO, **details: object
+    ) -> None:
+        node = incarnation.spec.id
+        self._journal.write(kind, text, node=node, incarnation=incarnation.number, level=level, **details)

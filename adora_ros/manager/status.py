@@ -1,0 +1,72 @@
+"""Collects the state of every node, with what the operating system knows of its process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import psutil
+
+from adora_ros.manager.events import NodeStatus, health_of
+from adora_ros.supervision import NodeSnapshot, NodeState
+
+if TYPE_CHECKING:
+    from adora_ros.manager.run import Run
+
+MIB = 1024 * 1024
+
+
+class StatusCollector:
+    """Remembers the processes that it measured, since a CPU share is one between two looks."""
+
+    def __init__(self) -> None:
+        self._measured: dict[int, psutil.Process] = {}
+        self._usage: dict[int, tuple[float | None, float | None]] = {}
+
+    def measure(self, run: Run) -> None:
+        """Read CPU and memory of every process; :meth:`collect` shows what was read last."""
+        pids = {incarnation.child.pid for incarnation in run.live.values()}
+        self._measured = {pid: process for pid, process in self._measured.items() if pid in pids}
+        self._usage = {pid: self._read(pid) for pid in pids}
+
+    def collect(self, run: Run, now: float) -> tuple[NodeStatus, ...]:
+        """Return the state of every node, in the order of the dataflow.
+
+        Args:
+            run: The run.
+            now: Steady time in seconds, as of the run's event loop.
+
+        """
+        return tuple(self._status(run, shot, now) for shot in run.supervisor.snapshots().values())
+
+    def _status(self, run: Run, shot: NodeSnapshot, now: float) -> NodeStatus:
+        incarnation = run.live.get(shot.node)
+        pid = None if incarnation is None else incarnation.child.pid
+        activity = None if incarnation is None else incarnation.last_activity
+        closed = tuple(dict.fromkeys((*run.silent_inputs[shot.node], *run.supervisor.closed_inputs(shot.node))))
+        cpu, rss = self._usage.get(pid, (None, None)) if pid is not None else (None, None)
+        return NodeStatus(
+            node=shot.node,
+            state=shot.state,
+            health=health_of(shot.state, degraded=shot.state is NodeState.RUNNING and bool(closed)),
+            incarnation=shot.incarnation,
+            pid=pid,
+            restarts=shot.restarts,
+            last_exit=shot.last_exit.reason if shot.last_exit is not None else '',
+            error=run.errors.get(shot.node, ''),
+            next_restart_s=None if shot.due is None else max(0.0, shot.due - now),
+            closed_inputs=closed,
+            last_activity_age_s=None if activity is None else now - activity,
+            cpu_percent=cpu,
+            rss_mb=rss,
+            up_s=None if shot.up_since is None else now - shot.up_since,
+        )
+
+    def _read(self, pid: int) -> tuple[float | None, float | None]:
+        try:
+            process = self._measured.get(pid)
+            if process is None:
+                process = self._measured[pid] = psutil.Process(pid)
+            with process.oneshot():
+                return process.cpu_percent(), process.memory_info().rss / MIB
+        except psutil.Error:
+            return None, None
