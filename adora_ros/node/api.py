@@ -1,0 +1,324 @@
+"""dora's Python API for a node, on ROS 2."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import math
+import sys
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from adora_ros.errors import NodeError, TransportError
+from adora_ros.inputs import Error, Event, Input, Stop, as_dict
+from adora_ros.node.config import node_config
+from adora_ros.node.inbox import Item, Message, Phase, Tick
+from adora_ros.node.log import log_line
+from adora_ros.node.runtime import Runtime
+from adora_ros.transport.metadata import TIMESTAMP_KEY, utc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+TIMEOUT_TEXT = 'Timeout event stream error: Receiver timed out'
+
+
+class Node:
+    """A node of a running dataflow.
+
+    The constructor connects to the manager, becomes a ROS 2 lifecycle node and returns when the dataflow starts.
+    Events are dicts in the shape of dora 1.1.
+
+    Args:
+        node_id: expected id of this node; it is taken from the environment in any case.
+
+    Raises:
+        NodeError: the process was not started by a manager, or as another node than ``node_id``, or it has a Node.
+        TransportError: the configuration in the environment is not readable.
+
+    """
+
+    _instance: Node | None = None
+
+    def __init__(self, node_id: str | None = None) -> None:
+        self._config = node_config(node_id)
+        if Node._instance is not None:
+            msg = f'node {self._config.node_id!r} exists already in this process: use the one Node that was made first'
+            raise NodeError(msg)
+        self._runtime = Runtime(self._config)
+        self._inbox = self._runtime.inbox
+        self._life = self._runtime.life
+        self._seen: dict[str, tuple[int, int]] = {}
+        self._warned: set[str] = set()
+        Node._instance = self
+        atexit.register(self.close)
+        self._runtime.start()
+        while not self._inbox.wait_activated(self._life.interval):
+            self._life.alive()
+        self._life.alive()
+
+    def next(self, timeout: float | None = None) -> dict[str, Any] | None:
+        """Wait for the next event.
+
+        Args:
+            timeout: longest wait in seconds, None for ever.
+
+        Returns:
+            The event; an event of type ``ERROR`` if none came in time; None at once when the stream has ended, that is
+            after ``STOP``.
+
+        Raises:
+            ValueError: ``timeout`` is negative or not finite.
+
+        """
+        event = self.next_event(timeout)
+        return None if event is None else as_dict(event)
+
+    def next_event(self, timeout: float | None = None) -> Event | None:
+        """Wait for the next event like :meth:`next`, and return it as a typed event of :mod:`adora_ros.inputs`."""
+        deadline = _deadline(timeout)
+        while True:
+            self._life.alive()
+            event = self._open(self._inbox.take(_slice(deadline, self._life.interval)))
+            if event is not None:
+                self._life.alive()
+                return event
+            if self._over():
+                return None
+            if time.monotonic() >= deadline:
+                return Error(TIMEOUT_TEXT)
+
+    async def recv_async(self, timeout: float | None = None) -> dict[str, Any] | None:
+        """Wait for the next event like :meth:`next`, without blocking the asyncio loop.
+
+        A cancelled wait loses no event.
+        """
+        from adora_ros.node.aio import Arrivals  # noqa: PLC0415 - asyncio takes as long to import as all of this
+
+        deadline = _deadline(timeout)
+        arrivals = Arrivals(self._inbox)
+        with arrivals:
+            while True:
+                self._life.alive()
+                arrivals.clear()
+                event = self._available()
+                if event is not None:
+                    return as_dict(event)
+                if self._over():
+                    return None
+                if time.monotonic() >= deadline:
+                    return as_dict(Error(TIMEOUT_TEXT))
+                await arrivals.wait(_slice(deadline, self._life.interval))
+
+    def try_recv(self) -> dict[str, Any] | None:
+        """Return the next event if there is one already, else None."""
+        self._life.alive()
+        event = self._available()
+        return None if event is None else as_dict(event)
+
+    def drain(self) -> list[dict[str, Any]]:
+        """Return every event that is there already.
+
+        Raises:
+            NodeError: the stream has ended and nothing is left.
+
+        """
+        self._life.alive()
+        events = []
+        while (event := self._available()) is not None:
+            events.append(as_dict(event))
+        if not events and self._over():
+            msg = 'Could not drain events. Channel is closed: leave the loop after the STOP event'
+            raise NodeError(msg)
+        return events
+
+    def is_empty(self) -> bool:
+        """Return whether :meth:`next` would have to wait."""
+        return self._inbox.empty()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        event = self.next()
+        if event is None:
+            raise StopIteration
+        return event
+
+    def send_output(self, output_id: str, data: Any, metadata: Mapping[str, Any] | None = None) -> None:
+        """Send a value on an output.
+
+        While an operator has deactivated the node, and for an output that the dataflow does not declare, it is dropped
+        with a warning, which comes once.
+
+        Args:
+            output_id: as in the YAML.
+            data: an Arrow array or bytes; a ROS message if the output declares a ``type``.
+            metadata: values of type bool, int, float, str, datetime or lists of them, by name.
+
+        Raises:
+            TransportError: the output cannot carry the value or the metadata.
+            NodeError: the node has been closed.
+
+        """
+        self._life.alive()
+        if self._runtime.closed:
+            msg = f'output {output_id!r}: the node has been closed, send before close()'
+            raise NodeError(msg)
+        output = self._runtime.ros.outputs.get(output_id)
+        if output_id not in self._runtime.declared:
+            self._warn_once(output_id, f"Ignoring output `{output_id}` not in node's output list.")
+        elif self._inbox.phase is Phase.PAUSED or output is None:
+            self._warn_once(f'{output_id} inactive', f'output `{output_id}` is dropped while the node is not active')
+        elif refusal := output.send(data, metadata):
+            self._warn_once(f'{output_id} lost', f'output `{output_id}`: message lost: {refusal}')
+
+    def log(self, level: str, message: str, target: str | None = None, fields: Mapping[str, str] | None = None) -> None:
+        """Write a log line, as JSON on the standard output, where the manager picks it up.
+
+        Args:
+            level: ``error``, ``warn``, ``info``, ``debug`` or ``trace``; anything else counts as ``info``.
+            message: the text.
+            target: where it comes from, such as a module.
+            fields: further values by name.
+
+        """
+        line = log_line(self._config.node_id, level, message, target, fields)
+        sys.stdout.write(line + '\n')
+        sys.stdout.flush()
+
+    def log_error(self, message: str) -> None:
+        """Log at level ``error``."""
+        self.log('error', message)
+
+    def log_warn(self, message: str) -> None:
+        """Log at level ``warn``."""
+        self.log('warn', message)
+
+    def log_info(self, message: str) -> None:
+        """Log at level ``info``."""
+        self.log('info', message)
+
+    def log_debug(self, message: str) -> None:
+        """Log at level ``debug``."""
+        self.log('debug', message)
+
+    def log_trace(self, message: str) -> None:
+        """Log at level ``trace``."""
+        self.log('trace', message)
+
+    @property
+    def ros_node(self) -> Any:
+        """The rclpy node behind this one, for parameters, clients and whatever else ROS offers.
+
+        Its callbacks run in a thread of the Node; it must not be spun.
+        """
+        return self._runtime.ros
+
+    def node_config(self) -> dict[str, Any]:
+        """Return inputs and outputs of this node in dora's shape."""
+        inputs: dict[str, Any] = {}
+        for item in self._config.inputs:
+            options = {
+                'queue_size': None if item.queue_size == _DEFAULT_QUEUE_SIZE else item.queue_size,
+                'queue_policy': None if item.queue_policy == _DEFAULT_QUEUE_POLICY else item.queue_policy,
+                'input_timeout': item.input_timeout,
+                'first_message_timeout': item.first_message_timeout,
+            }
+            given = {key: value for key, value in options.items() if value is not None}
+            inputs[item.id] = {'source': item.source, **given} if given else item.source
+        return {'inputs': inputs, 'outputs': [output.id for output in self._config.outputs]}
+
+    def dataflow_descriptor(self) -> dict[str, Any]:
+        """Return the dataflow's YAML, parsed.
+
+        Raises:
+            NodeError: the manager did not pass it on.
+
+        """
+        if self._config.descriptor_file is None:
+            msg = f'node {self._config.node_id!r} was started without a descriptor file: run it with `adora run FILE`'
+            raise NodeError(msg)
+        descriptor: dict[str, Any] = json.loads(Path(self._config.descriptor_file).read_text(encoding='utf-8'))
+        return descriptor
+
+    def dataflow_id(self) -> str:
+        """Return the uuid of the run."""
+        return self._config.dataflow_id
+
+    def is_restart(self) -> bool:
+        """Return whether an earlier incarnation of this node has ended."""
+        return self.restart_count() > 0
+
+    def restart_count(self) -> int:
+        """Return how often this node has been restarted."""
+        return self._config.restart_count
+
+    def timestamp(self) -> datetime:
+        """Return the time by the clock that stamps messages, in UTC."""
+        return datetime.now(timezone.utc)
+
+    def close(self) -> None:
+        """Deliver what has been sent, then leave ROS. It happens by itself at the end of the process."""
+        atexit.unregister(self.close)
+        self._runtime.close()
+
+    def _available(self) -> Event | None:
+        while (item := self._inbox.take(0.0)) is not None:
+            event = self._open(item)
+            if event is not None:
+                return event
+        return None
+
+    def _over(self) -> bool:
+        return self._inbox.ended or self._runtime.closed
+
+    def _open(self, item: Item | None) -> Event | None:
+        """Return the event for an item, None for a repeated message."""
+        if isinstance(item, Tick):
+            return Input(item.input_id, pa.nulls(0), {TIMESTAMP_KEY: utc(item.timestamp)})
+        if isinstance(item, Message):
+            return self._decode(item)
+        if isinstance(item, Stop):
+            self._runtime.stand_down()
+        return item
+
+    def _decode(self, message: Message) -> Event | None:
+        try:
+            decoded = self._runtime.ros.codecs[message.input_id].from_message(
+                message.payload, timestamp=message.timestamp
+            )
+        except TransportError as error:
+            return Error(f'input {message.input_id!r}: {error}')
+        if decoded.incarnation is not None and decoded.seq is not None:
+            incarnation, seq = self._seen.get(message.input_id, (-1, -1))
+            if decoded.incarnation == incarnation and decoded.seq <= seq:
+                return None
+            self._seen[message.input_id] = (decoded.incarnation, decoded.seq)
+        return Input(message.input_id, decoded.value, decoded.metadata)
+
+    def _warn_once(self, key: str, text: str) -> None:
+        if key not in self._warned:
+            self._warned.add(key)
+            self.log_warn(text)
+
+
+_DEFAULT_QUEUE_SIZE = 10
+_DEFAULT_QUEUE_POLICY = 'drop_oldest'
+
+
+def _deadline(timeout: float | None) -> float:
+    if timeout is None:
+        return math.inf
+    if not math.isfinite(timeout) or timeout < 0:
+        msg = f'invalid timeout of {timeout} seconds: use a number from 0 on, or None to wait for ever'
+        raise ValueError(msg)
+    return time.monotonic() + timeout
+
+
+def _slice(deadline: float, interval: float) -> float:
+    return max(min(deadline - time.monotonic(), interval), 0.0)

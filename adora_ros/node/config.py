@@ -1,0 +1,35 @@
+"""The configuration of a node, from its environment."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from adora_ros.errors import NodeError
+from adora_ros.transport.contract import CONFIG_VARIABLE, NodeConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def node_config(node_id: str | None = None, environ: Mapping[str, str] = os.environ) -> NodeConfig:
+    """Return the configuration that the manager gave to this process.
+
+    Args:
+        node_id: the id that the caller expects, None for any.
+        environ: the environment to read.
+
+    Raises:
+        NodeError: there is none, or it is that of another node.
+        TransportError: it is not readable.
+
+    """
+    text = environ.get(CONFIG_VARIABLE)
+    if text is None:
+        msg = f'{CONFIG_VARIABLE} is not set: a node is started by its dataflow, run it with `adora run FILE`'
+        raise NodeError(msg)
+    config = NodeConfig.from_json(text)
+    if node_id is not None and node_id != config.node_id:
+        msg = f'this process is node {config.node_id!r}, not {node_id!r}: use Node() or the id of the dataflow file'
+        raise NodeError(msg)
+    return config

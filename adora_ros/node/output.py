@@ -1,0 +1,79 @@
+"""What a node sends."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from rclpy.duration import Duration
+
+from adora_ros.errors import TransportError
+from adora_ros.transport.metadata import Stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from adora_ros.transport.ports import PortCodec
+
+
+class Output:
+    """One output of a node, usable from any thread.
+
+    It outlives its publisher, so that the numbers of its messages go on when the node is configured anew.
+
+    Args:
+        output_id: as in the YAML.
+        codec: puts a value into a message.
+        incarnation: of this node, for the messages' stamps.
+
+    """
+
+    def __init__(self, output_id: str, codec: PortCodec, incarnation: int) -> None:
+        self.id = output_id
+        self.publisher: Any = None
+        """The rclpy publisher, None while the node is not configured."""
+        self.lost = 0
+        """How many messages the middleware refused."""
+        self._codec = codec
+        self._incarnation = incarnation
+        self._sent = 0
+        self._lock = threading.Lock()
+
+    def send(self, value: Any, parameters: Mapping[str, Any] | None) -> str:
+        """Publish a value.
+
+        Returns:
+            Why the middleware refused it, empty if it did not. A full history is no reason to end a node.
+
+        Raises:
+            TransportError: the output cannot carry the value or the metadata.
+
+        """
+        with self._lock:
+            stamp = Stamp(time.time_ns(), self._incarnation, self._sent + 1)
+            try:
+                message = self._codec.to_message(value, parameters, stamp)
+            except TransportError as error:
+                msg = f'output {self.id!r}: {error}'
+                raise TransportError(msg) from error
+            self._sent += 1
+            publisher = self.publisher
+            if publisher is None:
+                return 'the node is not configured'
+            try:
+                publisher.publish(message)
+            except RuntimeError as error:  # RCLError, or InvalidHandle after an operator's clean-up
+                self.lost += 1
+                return ' '.join(str(error).split()) or type(error).__name__
+        return ''
+
+    def acknowledged(self, timeout: float) -> bool:
+        """Return whether, within ``timeout`` seconds, every subscriber has what was sent."""
+        publisher = self.publisher
+        if publisher is None:
+            return True
+        try:
+            return bool(publisher.wait_for_all_acked(Duration(seconds=timeout)))
+        except RuntimeError:  # InvalidHandle: there is nobody left to wait for
+            return True

@@ -1,0 +1,190 @@
+"""The ROS side of a dataflow node: its lifecycle, publishers and subscriptions."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+
+from adora_ros.inputs import StopCause
+from adora_ros.node.inbox import Inbox, Phase
+from adora_ros.node.lifecycle import LifecycleNode
+from adora_ros.node.output import Output
+from adora_ros.node.queue import capacity
+from adora_ros.transport.contract import NodeConfig, NodeOp
+from adora_ros.transport.ports import PortCodec, open_port
+from adora_ros.transport.qos import qos_profile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rclpy.qos import QoSProfile
+
+MATCH_DEADLINE = 5.0
+"""Seconds that an activation waits for the subscribers of the outputs before it goes on without them."""
+
+MATCH_POLL = 0.005
+"""Seconds between two looks at the graph."""
+
+_TARGETS = {'configure': 'inactive', 'activate': 'active', 'deactivate': 'inactive'}
+_ORIGINS = {'configure': 'unconfigured', 'activate': 'inactive', 'deactivate': 'active'}
+
+
+class DataflowNode(LifecycleNode):
+    """A node of a dataflow.
+
+    Everything here but the constructor runs in the executor's thread, so that transitions asked for by the manager
+    and by ``ros2 lifecycle set`` cannot cross.
+
+    Args:
+        config: what the manager says about this node.
+        inbox: takes the messages.
+        send: sends a packet to the manager.
+
+    """
+
+    def __init__(self, config: NodeConfig, inbox: Inbox, send: Callable[..., None]) -> None:
+        self._config = config
+        self._inbox = inbox
+        self._send = send
+        self._reported = 'unconfigured'
+        self._inputs: list[Any] = []
+        self._expected: Mapping[str, Sequence[str]] = {}
+        self.codecs: dict[str, PortCodec] = {}
+        """Codec per input, from the first configuration on."""
+        self.outputs: dict[str, Output] = {}
+        """Outputs by id, from the first configuration on."""
+        self.defer: Callable[[Callable[[], None]], object] = lambda _: None
+        """Runs a function in the executor's thread, after what is under way there."""
+        super().__init__(config.name, namespace=config.namespace, use_global_arguments=False)
+
+    @property
+    def state(self) -> str:
+        """Name of the lifecycle state."""
+        return str(self._state_machine.current_state[1])
+
+    def drive(self, request_id: int, transition: str, subscribers: Mapping[str, Sequence[str]]) -> None:
+        """Perform a transition that the manager asks for, and answer.
+
+        A transition to the state that the node is in already succeeds and does nothing.
+        """
+        error = ''
+        if transition not in _TARGETS:
+            error = f'unknown transition {transition!r}: use {", ".join(_TARGETS)}'
+        elif self.state == _TARGETS[transition]:
+            pass
+        elif self.state != _ORIGINS[transition]:
+            error = f'cannot {transition} in state {self.state}'
+        elif transition == 'activate' and self._inbox.phase is Phase.STOPPING:
+            error = 'cannot activate a node that is stopping'
+        else:
+            self._expected = subscribers
+            trigger: Callable[[], TransitionCallbackReturn] = getattr(self, f'trigger_{transition}')
+            if trigger() != TransitionCallbackReturn.SUCCESS:
+                error = self.last_error or f'{transition} failed, see the log of the node'
+        self.report_state()
+        self._send(NodeOp.REPLY, id=request_id, ok=not error, state=self.state, error=error)
+
+    def stand_down(self) -> None:
+        """Leave the active state because the dataflow stops."""
+        if self.state == 'active':
+            self.trigger_deactivate()
+            self.report_state()
+
+    def report_state(self) -> None:
+        """Tell the manager the state, if it changed since the last time."""
+        state = self.state
+        if state != self._reported:
+            self._reported = state
+            self._send(NodeOp.STATE, state=state)
+
+    def on_transition_end(self) -> None:
+        """See the base class."""
+        self.defer(self.report_state)
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Create publishers and subscriptions."""
+        for output in self._config.outputs:
+            codec = open_port(output.type)
+            profile = qos_profile(output.qos, depth=output.depth)
+            port = self.outputs.setdefault(output.id, Output(output.id, codec, self._config.incarnation))
+            port.publisher = self.create_publisher(codec.message_type, output.topic, profile)
+        for item in self._config.inputs:
+            if item.topic is not None:
+                codec = self.codecs[item.id] = open_port(item.type)
+                depth = capacity(item.queue_size, item.queue_policy)
+                self._subscribe(item.id, item.topic, codec, qos_profile(item.qos, depth=depth))
+        return super().on_configure(state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Wait for the subscribers of the outputs, then begin delivery."""
+        if self._inbox.phase is Phase.STOPPING:
+            return TransitionCallbackReturn.FAILURE
+        self._await_subscribers()
+        self._inbox.activate()
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Pause delivery."""
+        self._inbox.pause()
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Destroy publishers and subscriptions."""
+        self._release()
+        return super().on_cleanup(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop, as if the dataflow did."""
+        self._inbox.stop(StopCause.MANUAL)
+        return super().on_shutdown(state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Give back what a failed configuration has created."""
+        self._release()
+        return super().on_error(state)
+
+    def _release(self) -> None:
+        for output in self.outputs.values():
+            publisher, output.publisher = output.publisher, None
+            if publisher is not None:
+                self.destroy_publisher(publisher)
+        while self._inputs:
+            self.destroy_subscription(self._inputs.pop())
+
+    def _subscribe(self, input_id: str, topic: str, codec: PortCodec, profile: QoSProfile) -> None:
+        # A callback that asks for the MessageInfo as well breaks the EventsExecutor of Kilted and Jazzy.
+        def receive(message: bytes) -> None:
+            self._inbox.message(input_id, message)
+
+        self._inputs.append(self.create_subscription(codec.message_type, topic, receive, profile, raw=True))
+
+    def _await_subscribers(self) -> None:
+        missing = self._missing()
+        deadline = time.monotonic() + MATCH_DEADLINE
+        while missing and time.monotonic() < deadline and self._inbox.phase is not Phase.STOPPING:
+            time.sleep(MATCH_POLL)
+            missing = self._missing()
+        if missing and self._inbox.phase is not Phase.STOPPING:
+            self.get_logger().warning(
+                f'not connected within {MATCH_DEADLINE:g} s, first messages to them may be lost: '
+                + ', '.join(f'{node} ({output})' for output, nodes in missing.items() for node in nodes)
+            )
+
+    def _missing(self) -> dict[str, tuple[str, ...]]:
+        """Return the expected subscribers that are not connected, per output."""
+        missing = {}
+        for output_id, names in self._expected.items():
+            output = self.outputs.get(output_id)
+            if output is None:
+                continue
+            present = {_full_name(e) for e in self.get_subscriptions_info_by_topic(output.publisher.topic_name)}
+            absent = tuple(name for name in names if name not in present)
+            if absent or output.publisher.get_subscription_count() < len(names):
+                missing[output_id] = absent or tuple(names)
+        return missing
+
+
+def _full_name(endpoint: Any) -> str:
+    return f'{endpoint.node_namespace.rstrip("/")}/{endpoint.node_name}'
