@@ -37,12 +37,13 @@ class Expired:
 class _Watch:
     """One input: armed while it has a deadline."""
 
-    __slots__ = ('deadline', 'final', 'limits', 'since', 'state')
+    __slots__ = ('deadline', 'final', 'limits', 'silent', 'since', 'state')
 
     def __init__(self, limits: InputLimits) -> None:
         self.limits = limits
         self.state = InputState.WAITING
         self.final = False
+        self.silent = False
         self.since = 0.0
         self.deadline: float | None = None
 
@@ -112,14 +113,15 @@ class InputWatchdog:
         """Note a message that is being delivered.
 
         Returns:
-            Whether silence had closed the input: InputRecovered goes before the message.
+            Whether the input had been closed: InputRecovered goes before the message.
 
         """
         watch = self._watches.get(input_id)
         if watch is None or watch.final or not self._active:
             return False
         recovered = watch.state is InputState.CLOSED
-        self._recoveries += recovered
+        self._recoveries += watch.silent
+        watch.silent = False
         watch.state = InputState.HEALTHY
         watch.arm(now, watch.limits.input_timeout)
         return recovered
@@ -135,6 +137,7 @@ class InputWatchdog:
         )
         for _, _, _, watch in due:
             watch.state = InputState.CLOSED
+            watch.silent = True
             watch.deadline = None
         self._input_timeouts += len(due)
         return tuple(Expired(input_id, now - watch.since) for _, _, input_id, watch in due)
@@ -151,7 +154,7 @@ class InputWatchdog:
         return None if watch is None else watch.state
 
     def close(self, input_id: str) -> bool:
-        """Close an input for good: no deadline, no recovery, and no count.
+        """Close an input for good, that is until :meth:`reopen`: no deadline, no recovery, and no count.
 
         Returns:
             Whether InputClosed is to be told: not if silence or an earlier call had closed the input already.
@@ -165,3 +168,9 @@ class InputWatchdog:
         watch.final = True
         watch.deadline = None
         return open_before
+
+    def reopen(self, input_id: str) -> None:
+        """Undo :meth:`close`, since the source is there again: the next message recovers the input."""
+        watch = self._watches.get(input_id)
+        if watch is not None:
+            watch.final = False

@@ -183,9 +183,12 @@ class Inbox:
                 self._notify()
 
     def node_restarted(self, node_id: str) -> None:
-        """Note that a node which feeds this one has a new incarnation."""
+        """Note that a node which feeds this one has a new incarnation, even if it had ended for good."""
+        fed = self._fed_by.get(node_id, ())
         with self._lock:
-            self._queue.put_control(NodeRestarted(node_id), self._fed_by.get(node_id, ()))
+            for input_id in fed:
+                self._watchdog.reopen(input_id)
+            self._queue.put_control(NodeRestarted(node_id), fed)
             self._notify()
 
     def node_failed(self, node_id: str, error: str, input_ids: Iterable[str]) -> None:

@@ -192,6 +192,18 @@ def test_closing_for_good_after_silence_is_not_told_again() -> None:
     assert (dog.input_timeouts, dog.cb_recoveries) == (1, 0)
 
 
+def test_a_reopened_input_recovers_with_its_next_message_which_is_no_recovery_from_silence() -> None:
+    dog = watchdog(image=0.5)
+    dog.activate(0.0)
+    dog.close('image')
+    dog.reopen('image')
+    assert dog.state('image') is InputState.CLOSED
+    assert dog.next_deadline() is None
+    assert dog.message('image', 2.0) is True
+    assert dog.next_deadline() == 2.5
+    assert (dog.input_timeouts, dog.cb_recoveries) == (0, 0)
+
+
 def test_an_input_without_limits_is_not_watched() -> None:
     dog = watchdog(image=0.5)
     dog.activate(0.0)

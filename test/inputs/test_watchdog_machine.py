@@ -30,6 +30,12 @@ class History:
     final: bool = False
     silent: bool = False
     """A closing came after the last message that counted."""
+    ended: bool = False
+    """It was closed for good after the last message that counted, whether or not it has been reopened since."""
+
+    @property
+    def closed(self) -> bool:
+        return self.ended or self.silent
 
 
 class WatchdogMachine(RuleBasedStateMachine):
@@ -48,7 +54,7 @@ class WatchdogMachine(RuleBasedStateMachine):
 
     def deadline(self, name: str) -> float | None:
         history, limit = self.history[name], self.limits[name]
-        if self.activated is None or history.final or history.silent:
+        if self.activated is None or history.closed:
             return None
         last = history.messages[-1] if history.messages else None
         if last is not None and last >= self.activated and self.delivered_since_activation(name):
@@ -90,13 +96,13 @@ class WatchdogMachine(RuleBasedStateMachine):
     def message(self, name: str) -> None:
         history = self.history[name]
         counts = self.activated is not None and not history.final
-        recovers = counts and history.silent
+        recovers = counts and history.closed
         assert self.dog.message(name, self.now) is recovers
         if counts:
             history.messages.append(self.now)
-            history.silent = False
-        if recovers:
-            history.recoveries.append(self.now)
+            if history.silent:
+                history.recoveries.append(self.now)
+            history.silent = history.ended = False
 
     @rule()
     def expire(self) -> None:
@@ -126,8 +132,13 @@ class WatchdogMachine(RuleBasedStateMachine):
     @rule(name=ids)
     def close(self, name: str) -> None:
         history = self.history[name]
-        assert self.dog.close(name) is not (history.final or history.silent)
-        history.final = True
+        assert self.dog.close(name) is not history.closed
+        history.final = history.ended = True
+
+    @rule(name=ids)
+    def reopen(self, name: str) -> None:
+        self.dog.reopen(name)
+        self.history[name].final = False
 
     @invariant()
     def next_deadline_is_the_earliest(self) -> None:
@@ -148,7 +159,7 @@ class WatchdogMachine(RuleBasedStateMachine):
     @invariant()
     def states_follow_from_the_history(self) -> None:
         for name, history in self.history.items():
-            if history.final or history.silent:
+            if history.closed:
                 expected = InputState.CLOSED
             else:
                 expected = InputState.HEALTHY if history.messages else InputState.WAITING

@@ -209,6 +209,23 @@ def test_a_failed_node_is_told_after_the_messages_of_its_inputs() -> None:
     assert world.taken() == [1, NodeFailed('cam', 'exited with code 3', ('camera',)), InputClosed('camera')]
 
 
+def test_a_source_that_had_ended_and_is_started_again_reopens_its_inputs() -> None:
+    world = active(CAMERA)
+    world.inbox.message('camera', 1)
+    world.inbox.close_input('camera')
+    world.inbox.node_restarted('cam')
+    world.inbox.message('camera', 2)
+    world.at(101.0)
+    assert world.taken() == [
+        1,
+        InputClosed('camera'),
+        NodeRestarted('cam'),
+        InputRecovered('camera'),
+        2,
+        InputClosed('camera'),
+    ]
+
+
 def test_a_restarted_node_is_told_between_the_messages_of_its_incarnations() -> None:
     world = active(CAMERA, LIDAR)
     world.inbox.message('camera', 'old')
