@@ -65,13 +65,13 @@ class Manager:
         self._journal = Journal()
         self._collector = StatusCollector()
         self._counters = Counters()
-        self._reported = Counters()
         self._run: Run | None = None
         self._context: RunContext | None = None
         self._result: Result | None = None
         self._statuses: tuple[NodeStatus, ...] = ()
         self._failure = ''
         self._signals: list[int] = []
+        self._interrupted = False
         self._closing = False
         self._status_due: asyncio.TimerHandle | None = None
 
@@ -102,7 +102,7 @@ class Manager:
 
     async def _main(self) -> Outcome:
         if self._dataflow is None and self._options.autostart:
-            self._dataflow = load(self._options.file, name=self._options.name)
+            self._dataflow = self._load()
         dds.clean_segments()
         self._env = self._dds_environment()
         self._pump = LogPump(self._listener.output)
@@ -128,7 +128,7 @@ class Manager:
                 self._loop.call_later(self._options.stop_after, self._end, 'time is up')
         await self._done.wait()
         ticker.cancel()
-        await self._trigger(self._ros.node.trigger_shutdown)
+        await self._trigger(self._ros.node.end)
         return self._outcome()
 
     async def _trigger(self, transition: Callable[[], Any]) -> None:
@@ -139,7 +139,7 @@ class Manager:
         code = 0
         if self._result is not None and not self._result.ok:
             code = 1
-        elif self._signals:
+        elif self._interrupted:
             code = 128 + self._signals[0]
         folder = None if self._context is None else self._context.folder
         return Outcome(exit_code=code, result=self._result, statuses=self._statuses, folder=folder)
@@ -160,6 +160,7 @@ class Manager:
     def _on_signal(self, number: int) -> None:
         """Stop at the first signal, skip to SIGTERM at the second, to SIGKILL at the third."""
         self._signals.append(number)
+        self._interrupted = self._interrupted or self._run is not None or self._options.autostart
         if self._run is not None and len(self._signals) > 1:
             self._run.hurry(kill=len(self._signals) >= KILLING_SIGNAL)
         self._end(signal.Signals(number).name)
@@ -170,10 +171,13 @@ class Manager:
         """Load and validate the dataflow."""
         try:
             if self._dataflow is None:
-                self._dataflow = load(self._options.file, name=self._options.name)
+                self._dataflow = self._load()
         except DataflowError as error:
             return str(error)
         return ''
+
+    def _load(self) -> Dataflow:
+        return load(self._options.file, name=self._options.name, env=self._options.env)
 
     def cleanup(self) -> str:
         """Forget the dataflow, so that the file is read again."""
@@ -191,6 +195,12 @@ class Manager:
         ladder = max((node.stop_grace for node in nodes), default=0.0) * SIGKILL_SHARE
         return self._on_loop(self._deactivate(), ladder + PATIENCE)
 
+    def shutdown(self) -> str:
+        """Stop the dataflow, wait until nothing of it is left, and end the manager."""
+        error = self.deactivate()
+        self.stop('shut down')
+        return error
+
     def command(self, verb: str, node: str) -> str:
         """Restart, stop or start one node."""
         return self._on_loop(self._command(verb, node), PATIENCE)
@@ -204,6 +214,10 @@ class Manager:
             return f'not done within {timeout:g} s'
         except AdoraError as error:
             return str(error)
+        except Exception as error:  # noqa: BLE001 - whoever asked must get an answer
+            context = {'message': 'request failed', 'exception': error}
+            self._loop.call_soon_threadsafe(self._loop.call_exception_handler, context)
+            return f'internal error: {error!r}'
 
     async def _command(self, verb: str, node: str) -> str:
         run = self._run
@@ -285,11 +299,9 @@ class Manager:
                 continue
             self._collector.measure(self._run)
             self._publish_status()
-            interval = self._run.context.dataflow.health_check_interval
-            if self._loop.time() - sweep >= interval and self._run.counters != self._reported:
+            if self._loop.time() - sweep >= self._run.context.dataflow.health_check_interval:
                 sweep = self._loop.time()
-                self._reported = self._run.counters
-                self._journal.write(EventKind.STATS, f'fault tolerance stats {self._reported}')
+                self._run.report_counters()
 
     # Preparing a run
 
@@ -310,7 +322,11 @@ class Manager:
         if not dds.wants_profile(os.environ, one_host=not any(node.machine for node in nodes)):
             return {}
         participants = len(nodes) + 1 if nodes else UNKNOWN_PARTICIPANTS
-        return dds.write_profile(dataflow_folder(self._options.dataflow_name), participants, os.environ)
+        try:
+            return dds.write_profile(dataflow_folder(self._options.dataflow_name), participants, os.environ)
+        except OSError as error:
+            msg = f'{error.filename}: {error.strerror}; set ROS_LOG_DIR to a folder that can be written'
+            raise ManagerError(msg) from error
 
 
 @contextmanager

@@ -59,6 +59,12 @@ class RosLink(Protocol):
 class Owner(Protocol):
     """Whoever is told how far the bringing up has come."""
 
+    def can_receive(self, incarnation: Incarnation) -> bool:
+        """Return whether an input of a node can deliver; if none can, it has been told so where it listens."""
+
+    def held(self, incarnation: Incarnation) -> None:
+        """A node is configured and not activated, since all of its inputs have ended."""
+
     def configured(self, incarnation: Incarnation) -> None:
         """A node is about to be activated."""
 
@@ -92,6 +98,7 @@ class BringUp:
         self._loop = asyncio.get_running_loop()
         self._gate = StartGate(graph.sinks_first(dataflow))
         self._foreign: dict[str, Foreign] = {}
+        self._reopened = asyncio.Event()
         self._stopping: set[asyncio.Task[None]] = set()
         self._reminder = self._loop.call_later(GATE_PATIENCE, self._remind)
 
@@ -108,6 +115,10 @@ class BringUp:
     def excuse(self, node: str) -> None:
         """Have nobody wait for a node any more."""
         self._gate.passed(node)
+
+    def inputs_reopened(self) -> None:
+        """Have nodes activated that were not because all of their inputs had ended, where that has changed."""
+        self._reopened.set()
 
     def ended(self, node: str) -> None:
         """Give back what a process's bringing up took."""
@@ -136,7 +147,8 @@ class BringUp:
         try:
             await self._reach_active(incarnation)
         except LifecycleError as error:
-            self._owner.not_up(incarnation, str(error))
+            if not incarnation.is_drivable or self._owner.can_receive(incarnation):
+                self._owner.not_up(incarnation, str(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the node must not stay half started
             self._owner.not_up(incarnation, f'internal error: {error!r}')
 
@@ -144,8 +156,10 @@ class BringUp:
         node = incarnation.spec
         driver = await self._driver(incarnation)
         if driver is not None:
-            await self._drive(incarnation, driver, 'inactive')
+            await self._drive(incarnation, driver, 'configured')
         await self._gate.turn(node.id)
+        if driver is not None:
+            await self._inputs(incarnation)
         self._owner.configured(incarnation)
         if driver is not None:
             await self._drive(incarnation, driver, 'active')
@@ -154,6 +168,16 @@ class BringUp:
         foreign = self._foreign.get(node.id)
         if foreign is not None and node.health_check_timeout is not None:
             await _probe(incarnation, foreign, node.health_check_timeout / PROBES_PER_TIMEOUT)
+
+    async def _inputs(self, incarnation: Incarnation) -> None:
+        """Wait until an input can deliver; a process that uses the Node API is told that none can, and ends."""
+        if self._owner.can_receive(incarnation):
+            return
+        self._gate.passed(incarnation.spec.id)
+        self._owner.held(incarnation)
+        while not self._owner.can_receive(incarnation):
+            self._reopened.clear()
+            await self._reopened.wait()
 
     async def _driver(self, incarnation: Incarnation) -> LifecycleDriver | None:
         """Return the way to the node's lifecycle; for a ``ros:`` node, once it is ready."""

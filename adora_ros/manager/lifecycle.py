@@ -24,8 +24,14 @@ STATE_DEADLINE = 5.0
 POLL = 0.05
 """Seconds between two looks at a node that is in the middle of a transition."""
 
+_REACHED = {
+    'configured': {'inactive', 'active'},
+    'active': {'active'},
+    'inactive': {'inactive', 'unconfigured', 'finalized'},
+}
+"""The states in which nothing is left to do, for each target."""
 _STEPS = {
-    ('unconfigured', 'inactive'): ('configure', 'inactive'),
+    ('unconfigured', 'configured'): ('configure', 'inactive'),
     ('unconfigured', 'active'): ('configure', 'inactive'),
     ('inactive', 'active'): ('activate', 'active'),
     ('active', 'inactive'): ('deactivate', 'inactive'),
@@ -58,11 +64,12 @@ async def drive(
     subscribers: Subscribers | None = None,
     deadline: float = TRANSITION_DEADLINE,
 ) -> None:
-    """Bring a node to ``target`` (``inactive`` or ``active``) by legal transitions only.
+    """Bring a node to ``target`` by legal transitions only.
 
     Args:
         driver: The way to the node.
-        target: The state to reach.
+        target: ``configured`` (a node that is active already stays so), ``active``, or ``inactive`` (one that never was
+            active stays as it is).
         subscribers: The consumers that an activated node waits for, see :data:`Subscribers`.
         deadline: Seconds for each transition.
 
@@ -71,18 +78,32 @@ async def drive(
         LifecycleTimeoutError: a transition or an answer did not come in time.
 
     """
+    tried: set[str] = set()
     while True:
-        state = await _state(driver)
-        if state == target:
+        state = await _settled(driver, deadline)
+        if state in _REACHED[target]:
             return
-        if state in _UNDER_WAY:
-            await asyncio.sleep(POLL)
-            continue
         if (state, target) not in _STEPS:
             msg = f'node is {state}, from where it cannot become {target}'
             raise LifecycleError(msg)
         transition, reached = _STEPS[state, target]
+        if transition in tried:
+            msg = f'node is {state} again after {transition}'
+            raise LifecycleError(msg)
+        tried.add(transition)
         await _change(driver, transition, reached, subscribers or {}, deadline)
+
+
+async def _settled(driver: LifecycleDriver, deadline: float) -> str:
+    """Return the primary state that a node is in, or comes to within ``deadline`` seconds."""
+    loop = asyncio.get_running_loop()
+    give_up = loop.time() + deadline
+    while (state := await _state(driver)) in _UNDER_WAY:
+        if loop.time() >= give_up:
+            msg = f'node is still {state} after {deadline:g} s'
+            raise LifecycleTimeoutError(msg)
+        await asyncio.sleep(POLL)
+    return state
 
 
 async def _state(driver: LifecycleDriver) -> str:

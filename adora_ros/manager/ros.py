@@ -58,6 +58,9 @@ class Control(Protocol):
     def cleanup(self) -> str:
         """Forget the dataflow; return an error text."""
 
+    def shutdown(self) -> str:
+        """Stop the dataflow if it runs, and end the manager; return an error text."""
+
     def command(self, verb: str, node: str) -> str:
         """Carry out ``restart``, ``stop`` or ``start`` for one node; return an error text."""
 
@@ -133,8 +136,13 @@ class ManagerNode(LifecycleNode):
         return self._transition(super().on_cleanup(state), self._control.cleanup)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop the dataflow if it runs."""
-        return self._transition(super().on_shutdown(state), self._control.deactivate)
+        """Stop the dataflow if it runs, and end the manager."""
+        return self._transition(super().on_shutdown(state), self._control.shutdown)
+
+    def end(self) -> None:
+        """Shut down unless somebody has done so."""
+        if self._state_machine.current_state[1] != 'finalized':
+            self.trigger_shutdown()
 
     def _transition(self, base: TransitionCallbackReturn, act: Callable[[], str]) -> TransitionCallbackReturn:
         if base is not TransitionCallbackReturn.SUCCESS:

@@ -59,6 +59,7 @@ class Run:
     ) -> None:
         self.context = context
         self.counters = counters or Counters()
+        self._reported = self.counters
         self.supervisor = DataflowSupervisor(context.dataflow)
         self.live: dict[str, Incarnation] = {}
         self.silent_inputs: dict[str, list[str]] = {node.id: [] for node in context.dataflow.nodes}
@@ -100,6 +101,7 @@ class Run:
     def restart_node(self, node: str) -> None:
         """Restart one node; its budget is not touched."""
         self._follow(self.supervisor.restart_node(node, self._loop.time()))
+        self._bring_up.inputs_reopened()
 
     def stop_node(self, node: str) -> None:
         """Stop one node; the others go on."""
@@ -108,12 +110,20 @@ class Run:
     def start_node(self, node: str) -> None:
         """Start one node that has ended."""
         self._follow(self.supervisor.start_node(node, self._loop.time()))
+        self._bring_up.inputs_reopened()
+
+    def report_counters(self) -> None:
+        """Write the counters if one has changed since the last time."""
+        if self.counters != self._reported:
+            self._reported = self.counters
+            self._journal.write(EventKind.STATS, f'fault tolerance stats {self.counters}')
 
     async def wait(self) -> Result:
         """Wait for the end of all nodes, clean up, and return how it went."""
         await self._ended.wait()
         self._bring_up.close()
         await self._guard.close()
+        self.report_counters()
         result = self.supervisor.result()
         level = Level.INFO if result.ok else Level.WARN
         text = 'all nodes ended well' if result.ok else f'failed: {result.error}'
@@ -125,6 +135,15 @@ class Run:
     def connected(self, incarnation: Incarnation) -> None:
         """Bring the node to where its dataflow is."""
         self._bring_up.begin(incarnation)
+
+    def can_receive(self, incarnation: Incarnation) -> bool:
+        """Return whether an input of a node can deliver."""
+        return not self.supervisor.snapshots()[incarnation.spec.id].inputs_closed
+
+    def held(self, incarnation: Incarnation) -> None:
+        """Record that a node is not activated."""
+        self._write(EventKind.WARNING, 'not activated: all of its inputs have ended', incarnation, level=Level.WARN)
+        self._announce_running()
 
     def configured(self, incarnation: Incarnation) -> None:
         """Tell the consumers of a new incarnation, before it is activated and can send anything."""
@@ -155,8 +174,8 @@ class Run:
             kind, level = EventKind.INPUT_CLOSED, Level.WARN
             text = f'input {name} ({source}) closed: silent for {packet["age"]:.2f} s'
         else:
+            self.counters = self.counters.plus(cb_recoveries=silent.count(name))
             silent[:] = [other for other in silent if other != name]
-            self.counters = self.counters.plus(cb_recoveries=1)
             kind, level, text = EventKind.INPUT_RECOVERED, Level.INFO, f'input {name} ({source}) recovered'
         self._write(kind, text, incarnation, level=level, input=name, source=source)
 
@@ -228,6 +247,7 @@ class Run:
             self.errors[effect.node] = effect.end.detail or self.errors.get(effect.node, '')
         elif isinstance(effect, NodeEnded):
             self._bring_up.excuse(effect.node)
+            self._announce_running()
         elif isinstance(effect, StopDataflow):
             self.stop(f'{effect.node} failed and its on_give_up is stop_dataflow')
         elif isinstance(effect, DataflowEnded):
@@ -279,9 +299,9 @@ class Run:
             self._bring_up.begin(incarnation)
 
     def _announce_running(self) -> None:
-        if self._bring_up.is_complete and not self._announced_running:
+        up = sum(shot.state is NodeState.RUNNING for shot in self.supervisor.snapshots().values())
+        if up and self._bring_up.is_complete and not self._announced_running and not self.supervisor.stopping:
             self._announced_running = True
-            up = sum(shot.state is NodeState.RUNNING for shot in self.supervisor.snapshots().values())
             self._journal.write(EventKind.DATAFLOW_RUNNING, f'{up} of {len(self.silent_inputs)} nodes are up')
 
     def _write(

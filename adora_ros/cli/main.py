@@ -1,0 +1,135 @@
+"""The ``adora`` command line."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from adora_ros.cli import files
+from adora_ros.cli.foreground import add_arguments, options_of, run
+from adora_ros.dataflow import DataflowErrors, load
+from adora_ros.errors import AdoraError
+
+EXIT_CODES = """\
+exit codes:
+  0    all well
+  1    a node failed
+  2    bad input: the file or the command line is wrong, or the name is taken
+  130  interrupted by SIGINT (Ctrl-C), and no node had failed
+  143  ended by SIGTERM, and no node had failed
+"""
+STOPPING = """\
+Ctrl-C or SIGTERM stops all nodes, sources first; a second one skips to SIGTERM for them, a third to SIGKILL.
+"""
+BAD_INPUT = 2
+NOBODY_READS = 128 + signal.SIGPIPE
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the ``adora`` command and return its exit code.
+
+    Args:
+        argv: Its arguments, without the program's name; by default those of the process.
+
+    """
+    arguments = _parser().parse_args(argv)
+    return guarded(arguments.command, arguments, program='adora')
+
+
+def guarded(command: Command, arguments: argparse.Namespace, *, program: str) -> int:
+    """Run a command; print what it expects to go wrong as lines on the standard error, and return the exit code."""
+    if sys.stdout is None:  # started with the standard output closed
+        sys.stdout = Path(os.devnull).open('w', encoding='utf-8')  # noqa: SIM115 - it stays open
+    try:
+        code = command(arguments)
+        sys.stdout.flush()
+    except DataflowErrors as errors:
+        sys.stderr.write(''.join(f'{problem}\n' for problem in errors.problems))
+        return BAD_INPUT
+    except BrokenPipeError:
+        # Python would complain about it once more when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOBODY_READS
+    except AdoraError as error:
+        sys.stderr.write(f'{program}: error: {error}\n')
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='adora',
+        description='Run dataflows as supervised, lifecycle-managed ROS 2 nodes.',
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument('--version', action='version', version=f'%(prog)s {_version()}')
+    commands = parser.add_subparsers(title='commands', metavar='COMMAND', required=True)
+    for name, (text, fill) in _COMMANDS.items():
+        fill(commands.add_parser(name, help=text, description=f'{text[0].upper()}{text[1:]}.'))
+    return parser
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version('adora_ros')
+    except importlib.metadata.PackageNotFoundError:
+        return '(run from its source, not installed)'
+
+
+def _fill_run(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    add_arguments(parser)
+    parser.epilog = EXIT_CODES + '\n' + STOPPING
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.set_defaults(command=_run)
+
+
+def _fill_validate(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    _add_name(parser)
+    parser.set_defaults(command=files.validate)
+
+
+def _fill_graph(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    _add_name(parser)
+    parser.add_argument('--open', action='store_true', help='show it as a page in a browser')
+    parser.add_argument(
+        '--output', metavar='FILE', type=Path, help='write to FILE instead: a page if it ends in .html, else Mermaid'
+    )
+    parser.set_defaults(command=files.graph)
+
+
+def _fill_schema(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=files.schema)
+
+
+def _add_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('file', metavar='FILE', help='the dataflow, a YAML file')
+
+
+def _add_name(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--name', metavar='NAME', help="name of the dataflow (default: the file's stem)")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    dataflow = load(arguments.file, name=arguments.name, env=dict(arguments.env))
+    return run(options_of(arguments, arguments.file), arguments, dataflow)
+
+
+_COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    'run': ('run a dataflow in the foreground until it ends or is stopped', _fill_run),
+    'validate': ('check a dataflow file', _fill_validate),
+    'graph': ('print a dataflow as a Mermaid flowchart, or show it as a page', _fill_graph),
+    'schema': ('print the JSON Schema of the dataflow YAML', _fill_schema),
+}

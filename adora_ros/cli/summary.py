@@ -1,0 +1,100 @@
+"""What is said at the end of a run."""
+
+from __future__ import annotations
+
+import io
+import signal
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from adora_ros.supervision import NodeState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from adora_ros.cli.ink import Ink
+    from adora_ros.manager.events import NodeStatus
+    from adora_ros.manager.options import Outcome
+
+MINUTE = 60.0
+HOUR = 3600.0
+SIGNAL_BASE = 128
+"""Exit codes above it name a signal, by the convention of shells."""
+UNLIMITED = 10_000
+"""Columns of a text that is not for a terminal: nothing is wrapped."""
+_STATE_STYLES = {
+    NodeState.FAILED: 'bold red',
+    NodeState.FINISHED: 'green',
+    NodeState.STOPPED: 'green',
+}
+
+
+def summary(outcome: Outcome, up_times: Mapping[str, float], ink: Ink, *, columns: int = UNLIMITED) -> str:
+    """Return the table of nodes, the folder of the logs and, on the last line, how it went.
+
+    Args:
+        outcome: How the manager ended.
+        up_times: Seconds for which the last incarnation of each node worked.
+        ink: How to colour.
+        columns: Width of the terminal.
+
+    """
+    parts = []
+    if outcome.statuses:
+        parts += ['', _table(outcome.statuses, up_times, ink, columns)]
+    if outcome.folder is not None:
+        parts.append(f'logs: {outcome.folder}')
+    return '\n'.join([*parts, last_line(outcome, ink)])
+
+
+def last_line(outcome: Outcome, ink: Ink) -> str:
+    """Return ``ok``, the first real failure, or what interrupted the run."""
+    result = outcome.result
+    if result is not None and result.failures:
+        first = result.failures[0]
+        text = ' '.join(f'failed: {first.node}: {first.reason}'.split())
+        return ink.paint(ink.clean(text), 'bold red')
+    if outcome.exit_code > SIGNAL_BASE:
+        return ink.paint(f'interrupted: {signal.Signals(outcome.exit_code - SIGNAL_BASE).name}', 'yellow')
+    return ink.paint('ok', 'green')
+
+
+def span(seconds: float) -> str:
+    """Return a time span in the form in which people read it."""
+    if round(seconds, 1) < MINUTE:
+        return f'{seconds:.1f} s'
+    if seconds < HOUR:
+        return f'{int(seconds // MINUTE)} min {int(seconds % MINUTE):02d} s'
+    return f'{int(seconds // HOUR)} h {int(seconds % HOUR // MINUTE):02d} min'
+
+
+def _table(statuses: Iterable[NodeStatus], up_times: Mapping[str, float], ink: Ink, columns: int) -> str:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style='bold')
+    table.add_column('node')
+    table.add_column('state')
+    table.add_column('restarts', justify='right')
+    table.add_column('last exit', overflow='fold')
+    table.add_column('up time', justify='right')
+    for status in statuses:
+        up = up_times.get(status.node)
+        table.add_row(
+            Text(status.node),
+            Text(status.state.value, _STATE_STYLES.get(status.state, '')),
+            str(status.restarts),
+            Text(' '.join(ink.clean(status.last_exit).split()) or '-'),
+            '-' if up is None else span(up),
+        )
+    page = io.StringIO()
+    console = Console(
+        file=page,
+        width=columns,
+        force_terminal=ink.color,
+        no_color=not ink.color,
+        color_system='standard' if ink.color else None,
+        legacy_windows=False,
+    )
+    console.print(table)
+    return '\n'.join(line.rstrip() for line in page.getvalue().rstrip('\n').split('\n'))

@@ -1,0 +1,43 @@
+"""Values on a command line: durations and environment variables."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+
+_UNITS = {'': 1.0, 'ms': 0.001, 's': 1.0, 'm': 60.0, 'min': 60.0, 'h': 3600.0}
+_DURATION = re.compile(r'(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)')
+_VARIABLE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
+
+
+def duration(text: str) -> float:
+    """Return the seconds that a duration such as ``25``, ``25s``, ``500ms``, ``2m`` or ``1.5h`` stands for.
+
+    Raises:
+        argparse.ArgumentTypeError: it is not a duration, or not one above zero.
+
+    """
+    match = _DURATION.fullmatch(text.strip().lower())
+    if match is None or match[2] not in _UNITS:
+        msg = f'`{text}` is not a duration; write it like 25, 25s, 500ms, 2m or 1h'
+        raise argparse.ArgumentTypeError(msg)
+    seconds = float(match[1]) * _UNITS[match[2]]
+    if seconds <= 0 or not math.isfinite(seconds):
+        msg = f'`{text}` is not a duration above zero'
+        raise argparse.ArgumentTypeError(msg)
+    return seconds
+
+
+def variable(text: str) -> tuple[str, str]:
+    """Return name and value of ``NAME=VALUE``; the value may be empty and may contain ``=``.
+
+    Raises:
+        argparse.ArgumentTypeError: it is not of that form.
+
+    """
+    name, equals, value = text.partition('=')
+    if not equals or _VARIABLE.fullmatch(name) is None:
+        msg = f'`{text}` is not NAME=VALUE, with a name of letters, digits and _'
+        raise argparse.ArgumentTypeError(msg)
+    return name, value
