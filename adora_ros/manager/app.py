@@ -173,11 +173,18 @@ class Manager:
             if self._dataflow is None:
                 self._dataflow = self._load()
         except DataflowError as error:
-            return str(error)
+            return self._refuse(str(error))
         return ''
 
     def _load(self) -> Dataflow:
         return load(self._options.file, name=self._options.name, env=self._options.env)
+
+    def _refuse_other_machines(self, dataflow: Dataflow) -> None:
+        for node in dataflow.nodes:
+            if node.machine is not None and node.machine != self._options.machine:
+                where = f'node `{node.id}` is for machine `{node.machine}`'
+                msg = f'{where}: several machines are not supported yet; remove its `deploy`'
+                raise ManagerError(msg)
 
     def cleanup(self) -> str:
         """Forget the dataflow, so that the file is read again."""
@@ -186,7 +193,7 @@ class Manager:
 
     def activate(self) -> str:
         """Start the dataflow; it is up when the status says so."""
-        self._failure = self._on_loop(self._activate(), PATIENCE)
+        self._failure = self._refuse(self._on_loop(self._activate(), PATIENCE))
         return self._failure
 
     def deactivate(self) -> str:
@@ -204,6 +211,12 @@ class Manager:
     def command(self, verb: str, node: str) -> str:
         """Restart, stop or start one node."""
         return self._on_loop(self._command(verb, node), PATIENCE)
+
+    def _refuse(self, error: str) -> str:
+        """Log why a transition is refused, unless :meth:`main` raises it, and return it."""
+        if error and not self._options.autostart:
+            self._ros.node.get_logger().error(error)
+        return error
 
     def _on_loop(self, work: Coroutine[Any, Any, str], timeout: float) -> str:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
@@ -232,6 +245,7 @@ class Manager:
             return 'no dataflow is loaded'
         if self._closing:
             return 'the manager is ending'
+        self._refuse_other_machines(dataflow)
         self._context = self._new_context(dataflow)
         self._log = LogFile(self._context.folder / 'manager.log')
         self._run = Run(
@@ -263,6 +277,7 @@ class Manager:
         self._publish_status()
         self._run = None
         self._ros.node.withdraw_commands()
+        self._pump.release(self._log)
         dds.clean_segments()
         self._idle.set()
         if self._closing or self._options.autostart:

@@ -59,6 +59,11 @@ class Launcher:
         self._pump.attach(node.id, child.outputs, self._logs[node.id])
         return Incarnation(node, number, child, Sockets(notify=notify, control=control), owner, self._loop)
 
+    def close(self) -> None:
+        """Give the log files back."""
+        for file in self._logs.values():
+            self._pump.release(file)
+
     def kill_escaped(self, incarnation: Incarnation) -> tuple[int, ...]:
         """Kill what an incarnation started in sessions of its own; return the process ids."""
         name = f'{incarnation.spec.id}/{incarnation.number}'

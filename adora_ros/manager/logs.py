@@ -124,6 +124,21 @@ class _Pipe:
         return complete, not data
 
 
+@dataclass(frozen=True)
+class _Line:
+    """A line of the manager's own."""
+
+    file: LogFile
+    text: bytes
+
+
+@dataclass(frozen=True)
+class _Release:
+    """A file that gets no further pipes and lines."""
+
+    file: LogFile
+
+
 class LogPump:
     """Empties the pipes of all nodes on a thread of its own, so that no amount of output delays supervision."""
 
@@ -132,7 +147,8 @@ class LogPump:
         self._selector = selectors.DefaultSelector()
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._selector.register(self._wake_read, selectors.EVENT_READ)
-        self._new: queue.SimpleQueue[_Pipe | tuple[LogFile, bytes]] = queue.SimpleQueue()
+        self._new: queue.SimpleQueue[_Pipe | _Line | _Release] = queue.SimpleQueue()
+        self._released: set[LogFile] = set()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name='adora-logs', daemon=True)
         self._thread.start()
@@ -146,7 +162,12 @@ class LogPump:
 
     def write(self, file: LogFile, line: str) -> None:
         """Append a line of the manager's own to a log file."""
-        self._new.put((file, f'{_now()} {line}\n'.encode()))
+        self._new.put(_Line(file, f'{_now()} {line}\n'.encode()))
+        self._wake()
+
+    def release(self, file: LogFile) -> None:
+        """Close a log file once the last pipe that leads into it has ended."""
+        self._new.put(_Release(file))
         self._wake()
 
     def close(self, timeout: float = 2.0) -> None:
@@ -179,9 +200,11 @@ class LogPump:
                 return
             if isinstance(new, _Pipe):
                 self._selector.register(new.fd, selectors.EVENT_READ, new)
+            elif isinstance(new, _Line):
+                new.file.write(new.text)
             else:
-                file, line = new
-                file.write(line)
+                self._released.add(new.file)
+                self._close_unused(new.file)
 
     def _serve(self, pipe: _Pipe) -> None:
         lines, ended = pipe.read()
@@ -191,6 +214,13 @@ class LogPump:
         if ended:
             self._selector.unregister(pipe.fd)
             os.close(pipe.fd)
+            self._close_unused(pipe.file)
+
+    def _close_unused(self, file: LogFile) -> None:
+        in_use = any(key.data is not None and key.data.file is file for key in self._selector.get_map().values())
+        if file in self._released and not in_use:
+            self._released.discard(file)
+            file.close()
 
 
 def _stamped(lines: list[bytes], stream: Stream) -> bytes:

@@ -153,10 +153,7 @@ class ManagerNode(LifecycleNode):
             # rclpy turns it into ERROR without a word.
             self.get_logger().error(traceback.format_exc())
             raise
-        if not error:
-            return TransitionCallbackReturn.SUCCESS
-        self.get_logger().error(error)
-        return TransitionCallbackReturn.FAILURE
+        return TransitionCallbackReturn.FAILURE if error else TransitionCallbackReturn.SUCCESS
 
 
 class RosThread:

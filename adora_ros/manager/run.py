@@ -122,6 +122,7 @@ class Run:
         """Wait for the end of all nodes, clean up, and return how it went."""
         await self._ended.wait()
         self._bring_up.close()
+        self._launcher.close()
         await self._guard.close()
         self.report_counters()
         result = self.supervisor.result()

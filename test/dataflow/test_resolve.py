@@ -77,7 +77,7 @@ def test_every_key_of_a_node(make: Make) -> None:
         '    restart_window: 6e1\n'
         '    health_check_timeout: 2\n'
         '    startup_timeout: 20\n'
-        '    finish_grace_secs: 0\n'
+        '    finish_grace_secs: 5\n'
         '    stop_grace: 1.5\n'
         '    on_give_up: stop_dataflow\n'
         '    outputs: [out, log]\n'
@@ -98,13 +98,14 @@ def test_every_key_of_a_node(make: Make) -> None:
     assert node.restart == RestartSpec(
         policy=RestartPolicy.ON_FAILURE, max_restarts=3, delay=1.0, max_delay=8.5, window=60.0
     )
-    assert (node.health_check_timeout, node.startup_timeout, node.finish_grace) == (2.0, 20.0, 0.0)
+    assert (node.health_check_timeout, node.startup_timeout, node.finish_grace) == (2.0, 20.0, 5.0)
     assert (node.stop_grace, node.on_give_up) == (1.5, OnGiveUp.STOP_DATAFLOW)
     assert (node.send_stdout_as, node.send_logs_as, node.min_log_level) == ('out', 'log', 'warn')
     assert (node.max_log_size, node.max_rotated_files) == (1536, 2)
     assert (node.cpu_affinity, node.machine) == ((1, 0), 'B')
     assert dataflow.node('b').stop_grace == 3.0
-    assert dataflow.warnings == ()
+    unused = ('finish_grace_secs', 'send_stdout_as', 'send_logs_as', 'min_log_level')
+    assert [problem.message.split('`')[3] for problem in dataflow.warnings] == list(unused)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ NODE = 'nodes:\n  - id: a\n    path: a.py\n    outputs: [o]\n    restart_policy:
 @pytest.mark.parametrize(
     ('lines', 'expected'),
     [
+        ('finish_grace_secs: 1', '6:5: warning: node `a`: `finish_grace_secs` has no effect here; a node may take as long as it needs after its inputs have closed'),
+        ('min_log_level: warn', '6:5: warning: node `a`: `min_log_level` has no effect here; all lines are in the log file'),
         ('build: make', '6:5: warning: node `a`: `build` has no effect here; run the command yourself before the dataflow'),
         ('output_types: {o: std/core/v1/Int32}', '6:5: warning: node `a`: `output_types` has no effect here; give an output a `type` to check ROS message types'),
         ('input_types: {o: std/core/v1/Int32}', '6:5: warning: node `a`: `input_types` has no effect here; give an input a `type` to check ROS message types'),
@@ -34,14 +36,18 @@ NODE = 'nodes:\n  - id: a\n    path: a.py\n    outputs: [o]\n    restart_policy:
         ('_unstable_deploy: {distribute: scp}', '6:24: warning: node `a`: `distribute` has no effect here; only `machine` has'),
         ('max_restart_delay: 1', '6:5: warning: node `a`: `max_restart_delay` has no effect without `restart_delay`'),
         ('restart_window: 1', '6:5: warning: node `a`: `restart_window` has no effect without `max_restarts`'),
-        ('send_stdout_as: x', '6:5: warning: node `a`: `send_stdout_as: x` names no output of the node; add it to `outputs`'),
-        ('send_logs_as: x', '6:5: warning: node `a`: `send_logs_as: x` names no output of the node; add it to `outputs`'),
         ('inputs: {t: {source: dora/timer/secs/1, input_timeout: 1}}', '6:45: warning: node `a`: input `t`: `input_timeout: 1` closes the input between two ticks of its timer, which are 1 s apart'),
         ('inputs: {x: {source: a/o, queue_size: 0}}', '6:31: warning: node `a`: input `x`: `queue_size: 0` keeps the newest message, as 1 does'),
     ],
 )  # fmt: skip
 def test_of_a_node(check: Check, lines: str, expected: str) -> None:
     assert check(f'{NODE}    {lines}\n') == [expected]
+
+
+@pytest.mark.parametrize('key', ['send_stdout_as', 'send_logs_as'])
+def test_of_an_output_that_is_not_there(check: Check, key: str) -> None:
+    missing = f'6:5: warning: node `a`: `{key}: x` names no output of the node; add it to `outputs`'
+    assert missing in check(f'{NODE}    {key}: x\n')
 
 
 @pytest.mark.parametrize(
