@@ -45,7 +45,9 @@ setup(
     entry_points={
         'console_scripts': [
             'adora = adora_ros.cli.main:main',
-            'manager = adora_ros.manager.main:main',
+            'manager = adora_ros.cli.manager:main',
         ],
+        'launch.frontend.launch_extension': ['adora_ros = adora_ros.launch'],
+        'ros2cli.command': ['adora = adora_ros.cli.ros2:AdoraCommand'],
     },
 )

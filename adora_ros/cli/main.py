@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from adora_ros.cli import files
-from adora_ros.cli.foreground import add_arguments, options_of, run
-from adora_ros.dataflow import DataflowErrors, load
+from adora_ros.cli.completion import complete_dataflow
+from adora_ros.cli.foreground import add_arguments, load_for, options_of, run
+from adora_ros.dataflow import DataflowErrors
 from adora_ros.errors import AdoraError
 
 EXIT_CODES = """\
@@ -73,10 +74,15 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument('--version', action='version', version=f'%(prog)s {_version()}')
+    add_commands(parser)
+    return parser
+
+
+def add_commands(parser: argparse.ArgumentParser) -> None:
+    """Add the commands; the one that was chosen is then in ``command`` of what is parsed, for :func:`guarded`."""
     commands = parser.add_subparsers(title='commands', metavar='COMMAND', required=True)
     for name, (text, fill) in _COMMANDS.items():
         fill(commands.add_parser(name, help=text, description=f'{text[0].upper()}{text[1:]}.'))
-    return parser
 
 
 def _version() -> str:
@@ -115,7 +121,8 @@ def _fill_schema(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('file', metavar='FILE', help='the dataflow, a YAML file')
+    file = parser.add_argument('file', metavar='FILE', help='the dataflow, a YAML file')
+    file.completer = complete_dataflow  # type: ignore[attr-defined] # where argcomplete looks for it
 
 
 def _add_name(parser: argparse.ArgumentParser) -> None:
@@ -123,8 +130,8 @@ def _add_name(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    dataflow = load(arguments.file, name=arguments.name, env=dict(arguments.env))
-    return run(options_of(arguments, arguments.file), arguments, dataflow)
+    options = options_of(arguments, arguments.file)
+    return run(options, arguments, load_for(options))
 
 
 _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {

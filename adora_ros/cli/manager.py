@@ -6,9 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from adora_ros.cli.foreground import add_arguments, options_of, run
+from adora_ros.cli.foreground import add_arguments, load_for, options_of, run
 from adora_ros.cli.main import EXIT_CODES, STOPPING, guarded
-from adora_ros.dataflow import load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,8 +65,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(arguments: argparse.Namespace) -> int:
     options = options_of(arguments, arguments.dataflow, autostart=arguments.autostart)
-    dataflow = load(options.file, name=options.name, env=options.env) if options.autostart else None
-    return run(options, arguments, dataflow)
+    return run(options, arguments, load_for(options) if options.autostart else None)
 
 
 if __name__ == '__main__':

@@ -18,15 +18,24 @@ if TYPE_CHECKING:
     from adora_ros.dataflow.model import InputSpec, NodeSpec, OutputSpec, RosSpec
 
 
-def command(node: NodeSpec) -> tuple[str, ...]:
+def command(node: NodeSpec, *, use_sim_time: bool = False) -> tuple[str, ...]:
     """Return the program and arguments that run a node; Python scripts run on the interpreter of this process.
+
+    Args:
+        node: The node.
+        use_sim_time: Whether a ``ros:`` node takes its time from ``/clock``, unless its own parameters say otherwise.
 
     Raises:
         DataflowError: the node names nothing to run.
 
     """
     if node.ros is not None:
-        return (*_program(node.ros.executable), *node.ros.arguments, '--ros-args', *_ros_arguments(node, node.ros))
+        return (
+            *_program(node.ros.executable),
+            *node.ros.arguments,
+            '--ros-args',
+            *_ros_arguments(node, node.ros, use_sim_time=use_sim_time),
+        )
     if node.program is None:
         msg = f'node `{node.id}` has nothing to run; give it a `path`'
         raise DataflowError(msg)
@@ -37,15 +46,22 @@ def _program(path: Path) -> tuple[str, ...]:
     return (sys.executable, str(path)) if path.suffix == PYTHON_SUFFIX else (str(path),)
 
 
-def _ros_arguments(node: NodeSpec, ros: RosSpec) -> Iterator[str]:
+def _ros_arguments(node: NodeSpec, ros: RosSpec, *, use_sim_time: bool) -> Iterator[str]:
+    # Of several rules that apply the first one counts, so those for one of several nodes of a process go first.
+    one_node = {old: new for old, new in ros.remappings.items() if ':' in old}
+    for old, new in one_node.items():
+        yield from ('-r', f'{old}:={new}')
     yield from ('-r', f'__node:={ros.name}', '-r', f'__ns:={ros.namespace}')
+    if use_sim_time:
+        yield from ('-p', 'use_sim_time:=true')
     if isinstance(ros.parameters, Path):
         yield from ('--params-file', str(ros.parameters))
     else:
         for name, value in (ros.parameters or {}).items():
             yield from ('-p', f'{name}:={parameter_text(value)}')
     for old, new in {**ros.remappings, **_port_remappings(node)}.items():
-        yield from ('-r', f'{old}:={new}')
+        if old not in one_node:
+            yield from ('-r', f'{old}:={new}')
 
 
 def _port_remappings(node: NodeSpec) -> dict[str, str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adora_ros.dataflow.names import ros_name
+from adora_ros.dataflow.names import dataflow_namespace, ros_name
 from adora_ros.dataflow.problems import ERROR, DataflowErrors, Problem
 from adora_ros.dataflow.report import Report
 from adora_ros.dataflow.resolve import Resolver
 from adora_ros.dataflow.validate import validate
 from adora_ros.dataflow.yamltree import parse
+from adora_ros.errors import DataflowError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,16 +19,20 @@ if TYPE_CHECKING:
     from adora_ros.dataflow.model import Dataflow
 
 
-def load(path: Path | str, *, name: str | None = None, env: Mapping[str, str] | None = None) -> Dataflow:
+def load(
+    path: Path | str, *, name: str | None = None, namespace: str = '', env: Mapping[str, str] | None = None
+) -> Dataflow:
     """Read and validate a dataflow file.
 
     Args:
         path: the YAML file.
         name: name of the dataflow; the file's stem unless given. What ROS forbids in it becomes ``_``.
+        namespace: ROS namespace above that of the dataflow, which is its name; none unless given.
         env: environment variables on top of the ``env`` of the file's top level; that of a node still wins.
 
     Raises:
         DataflowErrors: everything that is wrong with the file.
+        DataflowError: ROS 2 does not accept the namespace.
 
     """
     file = Path(path)
@@ -41,20 +46,29 @@ def load(path: Path | str, *, name: str | None = None, env: Mapping[str, str] | 
         before = raw[: error.start]
         column = error.start - before.rfind(b'\n')
         raise _at(file, before.count(b'\n') + 1, column, 'this is not UTF-8 text; save the file as UTF-8') from error
-    return loads(text, path=file, name=name, env=env)
+    return loads(text, path=file, name=name, namespace=namespace, env=env)
 
 
-def loads(text: str, *, path: Path | str, name: str | None = None, env: Mapping[str, str] | None = None) -> Dataflow:
+def loads(
+    text: str,
+    *,
+    path: Path | str,
+    name: str | None = None,
+    namespace: str = '',
+    env: Mapping[str, str] | None = None,
+) -> Dataflow:
     """Validate the text of a dataflow file.
 
     Args:
         text: the YAML.
         path: the file it is taken to be in, which names the dataflow and to which paths are relative.
         name: as for :func:`load`.
+        namespace: as for :func:`load`.
         env: as for :func:`load`.
 
     Raises:
         DataflowErrors: everything that is wrong with the text.
+        DataflowError: ROS 2 does not accept the namespace.
 
     """
     tree = parse(text, Path(path))
@@ -63,7 +77,12 @@ def loads(text: str, *, path: Path | str, name: str | None = None, env: Mapping[
     if draft is None:
         raise DataflowErrors(report.problems)
     stem = ros_name(Path(path).stem if name is None else name)
-    dataflow = Resolver(draft, report, name=stem, env=env or {}).resolve()
+    try:
+        own_namespace = dataflow_namespace(namespace, stem)
+    except ValueError as error:
+        msg = f'namespace: {error}'
+        raise DataflowError(msg) from error
+    dataflow = Resolver(draft, report, name=stem, namespace=own_namespace, env=env or {}).resolve()
     report.raise_errors()
     return dataflow
 

@@ -250,7 +250,7 @@ class Dataflow:
     name: str
     """ROS-safe."""
     namespace: str
-    """``/<name>``."""
+    """``/<name>``, below whatever namespace it was loaded into."""
     file: Path
     """Absolute path of the YAML."""
     descriptor: Mapping[str, Any]

@@ -22,6 +22,23 @@ def ros_name(text: str) -> str:
     return f'_{name}' if not name or name[0].isdigit() else name
 
 
+def dataflow_namespace(outer: str, name: str) -> str:
+    """Return the namespace of a dataflow.
+
+    Args:
+        outer: The namespace above it, with or without its leading slash; empty or ``/`` for none.
+        name: ROS-safe name of the dataflow.
+
+    Raises:
+        ValueError: ROS 2 does not accept ``outer``; the text says why.
+
+    """
+    inside = outer.removeprefix('/')
+    namespace = f'/{inside}/{name}' if inside else f'/{name}'
+    check_absolute(namespace)
+    return namespace
+
+
 def output_topic(namespace: str, node_name: str, output_id: str) -> str:
     """Return the topic of an output whose YAML names none; a ``/`` in the output's id stays one."""
     tail = '/'.join(ros_name(part) for part in output_id.split('/'))

@@ -64,6 +64,9 @@ def find_in_package(package: str, executable: str) -> Path:
         raise ValueError(msg) from None
     try:
         prefix = ament.get_package_prefix(package)
+    except OSError:
+        msg = f'the ROS package `{package}` cannot be looked up: AMENT_PREFIX_PATH is not set; source your ROS 2 setup'
+        raise ValueError(msg) from None
     except (LookupError, ValueError):
         known = nearest(package, ament.get_packages_with_prefixes())
         msg = f'ROS package `{package}` is not installed{known}' + ('' if known else '; source its workspace')

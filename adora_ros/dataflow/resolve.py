@@ -42,20 +42,21 @@ COORDINATOR = ('/adora/coordinator', '/adora/store')
 class Resolver:
     """Resolves one file; every problem goes to the report."""
 
-    def __init__(self, draft: Draft, report: Report, *, name: str, env: Mapping[str, str]) -> None:
+    def __init__(self, draft: Draft, report: Report, *, name: str, namespace: str, env: Mapping[str, str]) -> None:
         """Prepare to resolve ``draft``.
 
         Args:
             draft: the model of the file.
             report: takes the problems.
             name: ROS-safe name of the dataflow.
+            namespace: its absolute namespace.
             env: variables on top of the root's ``env``.
 
         """
         self._draft = draft
         self._report = report
         self._name = name
-        self._namespace = f'/{name}'
+        self._namespace = namespace
         self._file = programs.absolute(str(report.tree.file), Path.cwd())
         self._outer = {**os.environ, **env}
         root_env = self._env(draft.root.env or {}, ('env',))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from adora_ros.supervision import NodeState
 
 ADORA = (sys.executable, '-m', 'adora_ros.cli')
-MANAGER = (sys.executable, '-m', 'adora_ros.manager.main')
+MANAGER = (sys.executable, '-m', 'adora_ros.cli.manager')
 START = 20.0
 """Seconds that a start may take on a busy machine."""
 

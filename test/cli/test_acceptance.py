@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.harness import Project, Running, run
+from cli.harness import ADORA, Project, Running, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +66,18 @@ def test_a27_exit_code_128_plus_the_signal_that_interrupted(
     background.wait_for('DATAFLOW_RUNNING')
     assert background.end(number) == code
     assert background.lines[-1] == f'interrupted: {number.name}'
+
+
+def test_a_run_under_nohup_outlives_its_terminal(project: Project) -> None:
+    nohup = ('nohup', *ADORA)
+    running = Running(project.folder, 'run', str(project.add_listener().file), program=nohup)
+    try:
+        running.wait_for('DATAFLOW_RUNNING')
+        running.process.send_signal(signal.SIGHUP)
+        assert running.end(signal.SIGTERM) == 143
+    finally:
+        running.close()
+    assert running.lines[-1] == 'interrupted: SIGTERM'
 
 
 def test_a27_exit_code_1_when_a_node_had_failed_before_the_interruption(project: Project) -> None:

@@ -13,7 +13,7 @@ from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 
-from adora_ros.manager.main import without_ros_arguments
+from adora_ros.cli.manager import without_ros_arguments
 from cli.harness import MANAGER, START, Project, Running, run
 
 if TYPE_CHECKING:

@@ -88,6 +88,24 @@ def test_a_package_without_an_ament_index(check: Check, monkeypatch: pytest.Monk
     ]
 
 
+def test_a_package_without_a_sourced_workspace(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip('ament_index_python')
+    monkeypatch.delenv('AMENT_PREFIX_PATH', raising=False)
+    assert check('nodes: [{id: n, ros: {package: nav, executable: x}}]') == [
+        (
+            '1:32: error: node `n`: the ROS package `nav` cannot be looked up: AMENT_PREFIX_PATH is not set; '
+            'source your ROS 2 setup'
+        )
+    ]
+
+
+def test_rules_for_one_node_of_a_process_come_before_those_for_all(make: Make) -> None:
+    node = make(f'{ROS}      remappings: {{a: /b, "second:__node": other}}\n').node('n')
+    assert command(node)[2:] == (
+        '-r', 'second:__node:=other', '-r', '__node:=n', '-r', '__ns:=/robot', '-r', 'a:=/b'
+    )  # fmt: skip
+
+
 def test_the_whole_command_line(make: Make, folder: Path) -> None:
     node = make(
         'nodes:\n'

@@ -1,0 +1,20 @@
+"""What a shell completes on the command line, through argcomplete."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+SUFFIXES = ('.yml', '.yaml')
+
+
+def complete_dataflow(prefix: str, **_context: Any) -> list[str]:
+    """Return the folders and YAML files that a path may go on to."""
+    folder, _, start = prefix.rpartition('/')
+    place = f'{folder}/' if '/' in prefix else ''
+    try:
+        entries = sorted(os.scandir(os.path.expanduser(place) or '.'), key=lambda entry: entry.name)  # noqa: PTH111
+    except OSError:
+        return []
+    names = [f'{entry.name}/' if entry.is_dir() else entry.name for entry in entries]
+    return [f'{place}{name}' for name in names if name.startswith(start) and name.endswith(('/', *SUFFIXES))]

@@ -1,0 +1,95 @@
+"""The event stream between a manager and launch, both ends in one process."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from adora_ros.launch.stream import EventServer
+from adora_ros.manager.events import EventKind, Level, ManagerEvent
+from adora_ros.manager.eventstream import EventStream
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+DEADLINE = 20.0
+
+
+def event(number: int, text: str = 'up') -> ManagerEvent:
+    return ManagerEvent(
+        seq=number,
+        stamp=1,
+        level=Level.INFO,
+        kind=EventKind.NODE_UP,
+        node='kamera-ü',
+        incarnation=0,
+        text=text,
+        details={'consumers': 'a b'},
+    )
+
+
+def within(work: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(work, DEADLINE))
+
+
+def test_all_events_arrive_in_order_up_to_the_end() -> None:
+    taken: list[dict[str, Any]] = []
+
+    async def work() -> None:
+        server = EventServer(taken.append)
+        stream = EventStream(server.address)
+        for number in range(1000):
+            stream.event(event(number, 'x' * 1000))
+        serving = asyncio.ensure_future(server.serve())
+        await asyncio.to_thread(stream.close, DEADLINE)
+        await serving
+        server.close()
+
+    within(work())
+    assert [record['seq'] for record in taken] == list(range(1000))
+    assert taken[7] == {
+        'seq': 7,
+        'stamp': 1,
+        'level': 'info',
+        'kind': 'NODE_UP',
+        'node': 'kamera-ü',
+        'incarnation': 0,
+        'text': 'x' * 1000,
+        'details': {'consumers': 'a b'},
+    }
+
+
+def test_a_stop_before_the_manager_connects_reaches_it() -> None:
+    taken: list[dict[str, Any]] = []
+
+    async def work() -> None:
+        server = EventServer(taken.append)
+        server.stop()
+        stream = EventStream(server.address)
+        asked = asyncio.Event()
+        stream.when_closed(asked.set)
+        closed = [stream.is_closed]
+        serving = asyncio.ensure_future(server.serve())
+        await asked.wait()
+        assert [*closed, stream.is_closed] == [False, True]
+        stream.event(event(1))
+        await asyncio.to_thread(stream.close, DEADLINE)
+        await serving
+        server.close()
+
+    within(work())
+    assert [record['seq'] for record in taken] == [1]
+
+
+def test_a_reader_that_takes_nothing_holds_nobody_up() -> None:
+    async def work() -> None:
+        server = EventServer(lambda _record: None)
+        stream = EventStream(server.address)
+        for number in range(2000):
+            stream.event(event(number, 'x' * 1000))
+        start = asyncio.get_running_loop().time()
+        stream.close(0.2)
+        assert asyncio.get_running_loop().time() - start < DEADLINE / 2
+        server.close()
+
+    within(work())
