@@ -2,7 +2,7 @@
 
 :func:`as_dict` and :func:`from_dict` are each other's inverse for the events of this module. The keys are those of
 dora 1.1: ``kind`` (always ``dora`` for these), ``type``, and where they apply ``id``, ``value``, ``metadata`` and
-``error``.
+``error``. An input on a port that declares a ROS type has one more, ``message``.
 """
 
 from __future__ import annotations
@@ -45,9 +45,11 @@ class Input:
     id: str
     """Id of the input, as in the YAML."""
     value: Any
-    """Arrow array, or the ROS message itself on a port that declares a ``type``."""
+    """Arrow array; on a port that declares a ``type``, the Arrow form of ``message``: a struct array of one row."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """The sender's parameters and ``timestamp``, an aware datetime in UTC."""
+    message: Any = None
+    """The ROS message on a port that declares a ``type``, else None."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,8 @@ def as_dict(event: Event) -> dict[str, Any]:
     if isinstance(event, Input):
         result['value'] = event.value
         result['metadata'] = dict(event.metadata)
+        if event.message is not None:
+            result['message'] = event.message
     elif isinstance(event, NodeFailed):
         result['value'] = {
             'source_node_id': event.id,
@@ -147,7 +151,7 @@ def from_dict(event: Mapping[str, Any]) -> Event | None:
         return None
     kind = event.get('type')
     if kind == 'INPUT':
-        return Input(event['id'], event.get('value'), event.get('metadata') or {})
+        return Input(event['id'], event.get('value'), event.get('metadata') or {}, event.get('message'))
     if kind == 'NODE_FAILED':
         value = event.get('value') or {}
         return NodeFailed(event['id'], value.get('error', ''), tuple(value.get('affected_input_ids', ())))

@@ -47,8 +47,7 @@ class InputTracker:
         typed = from_dict(event) if isinstance(event, Mapping) else event
         if isinstance(typed, Input):
             self._states[typed.id] = InputState.HEALTHY
-            self._values[typed.id] = typed.value
-            self._times[typed.id] = self._clock()
+            self._received(typed.id, typed.value, self._clock())
         elif isinstance(typed, InputClosed):
             self._states[typed.id] = InputState.CLOSED
         elif isinstance(typed, InputRecovered):
@@ -58,6 +57,10 @@ class InputTracker:
         else:
             return False
         return True
+
+    def _received(self, input_id: str, value: Any, now: float) -> None:
+        self._values[input_id] = value
+        self._times[input_id] = now
 
     def _restarted(self, node_id: str) -> None:
         for input_id, source in self._sources.items():
@@ -78,11 +81,11 @@ class InputTracker:
 
     def closed_inputs(self) -> tuple[str, ...]:
         """Return the ids of the closed inputs, in the order in which they became known."""
-        return tuple(i for i, state in self._states.items() if state is InputState.CLOSED)
+        return tuple(i for i, state in tuple(self._states.items()) if state is InputState.CLOSED)
 
     def any_closed(self) -> bool:
         """Return whether any input is closed."""
-        return InputState.CLOSED in self._states.values()
+        return InputState.CLOSED in tuple(self._states.values())
 
     def age(self, input_id: str) -> float | None:
         """Return the seconds since the last value of an input, None if it never had one."""

@@ -153,6 +153,20 @@ class InputWatchdog:
         watch = self._watches.get(input_id)
         return None if watch is None else watch.state
 
+    def revive(self, input_id: str, now: float) -> bool:
+        """Expect messages again on an input that silence has closed, since its source has a new incarnation.
+
+        Returns:
+            Whether it had been closed by silence: it is ``HEALTHY`` now, and closes again after ``input_timeout``.
+
+        """
+        watch = self._watches.get(input_id)
+        if watch is None or watch.final or not self._active or watch.state is not InputState.CLOSED:
+            return False
+        watch.state = InputState.HEALTHY
+        watch.arm(now, watch.limits.input_timeout)
+        return True
+
     def close(self, input_id: str) -> bool:
         """Close an input for good, that is until :meth:`reopen`: no deadline, no recovery, and no count.
 

@@ -16,11 +16,11 @@ from adora_ros.manager import dds
 from adora_ros.manager.environment import RunContext
 from adora_ros.manager.events import EventKind, ManagerEvent, NodeStatus
 from adora_ros.manager.foreign import ForeignNodes
-from adora_ros.manager.incarnation import SIGKILL_SHARE
+from adora_ros.manager.incarnation import stop_ladder
 from adora_ros.manager.journal import Journal
 from adora_ros.manager.logs import LogFile, LogPump
 from adora_ros.manager.options import Listener, Options, Outcome
-from adora_ros.manager.processes import PosixProcesses, use_default_signals
+from adora_ros.manager.processes import PosixProcesses, survives_hangup, use_default_signals
 from adora_ros.manager.ros import RosThread
 from adora_ros.manager.run import Run
 from adora_ros.manager.rundir import NameClaim, dataflow_folder, make_run_folder
@@ -39,6 +39,8 @@ UNKNOWN_PARTICIPANTS = 64
 """Processes to provide for while no dataflow is loaded."""
 KILLING_SIGNAL = 3
 """Which stop signal in a row goes straight to SIGKILL; the one before it goes to SIGTERM."""
+ACTIVATION_PATIENCE = 60.0
+"""Seconds that starting the processes of a dataflow may take on a machine that is busy with something else."""
 PATIENCE = 10.0
 """Seconds that a lifecycle transition of the manager may take beyond the stop ladder of the slowest node."""
 
@@ -89,14 +91,15 @@ class Manager:
         self._done = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        claim = NameClaim(f'/{self._options.dataflow_name}/{self._options.node_name}')
+        claim = NameClaim(f'{self._options.namespace}/{self._options.node_name}')
         use_default_signals()
-        for number in STOP_SIGNALS:
+        handled = [number for number in STOP_SIGNALS if number != signal.SIGHUP or not survives_hangup()]
+        for number in handled:
             self._loop.add_signal_handler(number, self._on_signal, number)
         try:
             return await self._main()
         finally:
-            for number in STOP_SIGNALS:
+            for number in handled:
                 self._loop.remove_signal_handler(number)
             claim.release()
 
@@ -107,8 +110,9 @@ class Manager:
         self._env = self._dds_environment()
         self._pump = LogPump(self._listener.output)
         with _variables(self._env):
-            namespace = f'/{self._options.dataflow_name}'
-            self._ros = RosThread(self._options.node_name, namespace, control=self, machine=self._options.machine)
+            self._ros = RosThread(
+                self._options.node_name, self._options.namespace, control=self, machine=self._options.machine
+            )
         for listener in (self._listener.event, self._ros.node.publish_event, self._log_event, self._on_event):
             self._journal.listen(listener)
         try:
@@ -119,21 +123,28 @@ class Manager:
 
     async def _serve(self) -> Outcome:
         ticker = self._loop.create_task(self._tick())
-        if self._options.autostart and not self._signals:
-            await self._trigger(self._ros.node.trigger_configure)
-            await self._trigger(self._ros.node.trigger_activate)
-            if self._failure:
-                raise ManagerError(self._failure)
-            if self._options.stop_after is not None:
-                self._loop.call_later(self._options.stop_after, self._end, 'time is up')
-        await self._done.wait()
-        ticker.cancel()
+        try:
+            if self._options.autostart and not self._signals:
+                await self._autostart()
+            await self._done.wait()
+        finally:
+            self._end('the manager ends')
+            await self._idle.wait()
+            ticker.cancel()
         await self._trigger(self._ros.node.end)
         return self._outcome()
 
+    async def _autostart(self) -> None:
+        await self._trigger(self._ros.node.trigger_configure)
+        await self._trigger(self._ros.node.trigger_activate)
+        if self._failure and not self._closing:
+            raise ManagerError(self._failure)
+        if self._options.stop_after is not None:
+            self._loop.call_later(self._options.stop_after, self._end, 'time is up')
+
     async def _trigger(self, transition: Callable[[], Any]) -> None:
         """Make a transition of the manager's node off the loop, since its callback waits for the loop."""
-        await self._loop.run_in_executor(None, transition)
+        await self._loop.run_in_executor(self._ros.node.transitions, transition)
 
     def _outcome(self) -> Outcome:
         code = 0
@@ -177,7 +188,12 @@ class Manager:
         return ''
 
     def _load(self) -> Dataflow:
-        return load(self._options.file, name=self._options.name, env=self._options.env)
+        return load(
+            self._options.file,
+            name=self._options.name,
+            namespace=self._options.outer_namespace,
+            env=self._options.env,
+        )
 
     def _refuse_other_machines(self, dataflow: Dataflow) -> None:
         for node in dataflow.nodes:
@@ -193,13 +209,12 @@ class Manager:
 
     def activate(self) -> str:
         """Start the dataflow; it is up when the status says so."""
-        self._failure = self._refuse(self._on_loop(self._activate(), PATIENCE))
+        self._failure = self._refuse(self._on_loop(self._activate(), ACTIVATION_PATIENCE))
         return self._failure
 
     def deactivate(self) -> str:
         """Stop the dataflow and wait until nothing of it is left."""
-        nodes = () if self._dataflow is None else self._dataflow.nodes
-        ladder = max((node.stop_grace for node in nodes), default=0.0) * SIGKILL_SHARE
+        ladder = 0.0 if self._dataflow is None else stop_ladder(self._dataflow)
         return self._on_loop(self._deactivate(), ladder + PATIENCE)
 
     def shutdown(self) -> str:
@@ -283,7 +298,7 @@ class Manager:
         if self._closing or self._options.autostart:
             self._done.set()
         elif not run.supervisor.stopping:
-            await self._trigger(self._ros.node.trigger_deactivate)
+            await self._trigger(self._ros.node.stand_down)
 
     # Events and status
 
@@ -328,6 +343,7 @@ class Manager:
             folder=make_run_folder(dataflow, run_id),
             machine=self._options.machine,
             env={**self._env, **self._options.env},
+            use_sim_time=self._options.use_sim_time,
         )
 
     def _dds_environment(self) -> dict[str, str]:

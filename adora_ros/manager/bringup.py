@@ -6,13 +6,13 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from adora_ros.dataflow import NodeSpec, graph
-from adora_ros.errors import LifecycleError
+from adora_ros.errors import LifecycleError, TransitionFailedError
 from adora_ros.manager.events import EventKind, Level
 from adora_ros.manager.gate import StartGate
 from adora_ros.manager.lifecycle import LifecycleDriver, Subscribers, drive
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from adora_ros.dataflow import Dataflow
     from adora_ros.manager.incarnation import Incarnation
@@ -22,8 +22,10 @@ GATE_PATIENCE = 10.0
 """Seconds between two reminders of which nodes a start is waiting for."""
 PROBES_PER_TIMEOUT = 4
 """How often a ``ros:`` node is asked for a proof of life within its ``health_check_timeout``."""
-DEACTIVATE_PATIENCE = 1.0
-"""Seconds that a lifecycle node of somebody else's gets to deactivate before it is interrupted."""
+DEACTIVATE_SHARE = 0.25
+"""Share of its ``stop_grace`` that a lifecycle node of somebody else's gets to deactivate before it is interrupted."""
+LOG_DELAY = 0.05
+"""Seconds in which what a node has logged before its answer arrives here."""
 _CONFIGURED = {'inactive', 'activating', 'active'}
 
 
@@ -84,17 +86,26 @@ class BringUp:
         ros: The way to nodes that only speak ROS.
         owner: Whoever is told.
         journal: Where reminders go.
+        last_complaint: The last line of a node's log that may say what is wrong, given its id; empty if there is none.
 
     """
 
     def __init__(
-        self, dataflow: Dataflow, live: Mapping[str, Incarnation], *, ros: RosLink, owner: Owner, journal: Journal
+        self,
+        dataflow: Dataflow,
+        live: Mapping[str, Incarnation],
+        *,
+        ros: RosLink,
+        owner: Owner,
+        journal: Journal,
+        last_complaint: Callable[[str], str],
     ) -> None:
         self._dataflow = dataflow
         self._live = live
         self._ros = ros
         self._owner = owner
         self._journal = journal
+        self._last_complaint = last_complaint
         self._loop = asyncio.get_running_loop()
         self._gate = StartGate(graph.sinks_first(dataflow))
         self._foreign: dict[str, Foreign] = {}
@@ -148,26 +159,48 @@ class BringUp:
             await self._reach_active(incarnation)
         except LifecycleError as error:
             if not incarnation.is_drivable or self._owner.can_receive(incarnation):
-                self._owner.not_up(incarnation, str(error))
+                self._owner.not_up(incarnation, await self._explained(error, incarnation.spec))
         except Exception as error:  # noqa: BLE001 - whatever it is, the node must not stay half started
             self._owner.not_up(incarnation, f'internal error: {error!r}')
 
+    async def _explained(self, error: LifecycleError, node: NodeSpec) -> str:
+        """Return what went wrong, with what the node's log says if its answer does not say why."""
+        if not isinstance(error, TransitionFailedError):
+            return str(error)
+        await asyncio.sleep(LOG_DELAY)
+        complaint = self._last_complaint(node.id)
+        return f'{error}: {complaint}' if complaint else f'{error} (see its log)'
+
     async def _reach_active(self, incarnation: Incarnation) -> None:
-        node = incarnation.spec
         driver = await self._driver(incarnation)
+        probing = self._probe(incarnation)
+        try:
+            await self._activate(incarnation, driver)
+            await asyncio.gather(*probing)
+        finally:
+            for probe in probing:
+                probe.cancel()
+
+    async def _activate(self, incarnation: Incarnation, driver: LifecycleDriver | None) -> None:
+        node = incarnation.spec.id
         if driver is not None:
             await self._drive(incarnation, driver, 'configured')
-        await self._gate.turn(node.id)
+        await self._gate.turn(node)
         if driver is not None:
             await self._inputs(incarnation)
         self._owner.configured(incarnation)
         if driver is not None:
             await self._drive(incarnation, driver, 'active')
-        self._gate.passed(node.id)
+        self._gate.passed(node)
         self._owner.up(incarnation)
+
+    def _probe(self, incarnation: Incarnation) -> tuple[asyncio.Task[None], ...]:
+        """Ask a ``ros:`` node whose health is checked for proofs of life, from now on."""
+        node = incarnation.spec
         foreign = self._foreign.get(node.id)
-        if foreign is not None and node.health_check_timeout is not None:
-            await _probe(incarnation, foreign, node.health_check_timeout / PROBES_PER_TIMEOUT)
+        if foreign is None or node.health_check_timeout is None:
+            return ()
+        return (self._loop.create_task(_probe(incarnation, foreign, node.health_check_timeout / PROBES_PER_TIMEOUT)),)
 
     async def _inputs(self, incarnation: Incarnation) -> None:
         """Wait until an input can deliver; a process that uses the Node API is told that none can, and ends."""
@@ -212,7 +245,7 @@ class BringUp:
 
     async def _deactivate_then_interrupt(self, incarnation: Incarnation, driver: LifecycleDriver) -> None:
         try:
-            await asyncio.wait_for(drive(driver, 'inactive'), DEACTIVATE_PATIENCE)
+            await asyncio.wait_for(drive(driver, 'inactive'), incarnation.spec.stop_grace * DEACTIVATE_SHARE)
         except (LifecycleError, asyncio.TimeoutError) as error:
             text = f'not deactivated: {error}'
             self._journal.write(EventKind.WARNING, text, node=incarnation.spec.id, incarnation=incarnation.number)

@@ -39,7 +39,12 @@ class ControlSocket:
         self._theirs.close()
 
     def send(self, op: ManagerOp, /, **keys: Any) -> None:
-        """Send one packet, now or as soon as the node takes it; a node that is gone gets nothing."""
+        """Send one packet, now or as soon as the node takes it; a node that is gone gets nothing.
+
+        Raises:
+            TransportError: the packet is too large.
+
+        """
         if self._ours.fileno() < 0:
             return
         self._outbox.append(pack(op, **keys))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from adora_ros.manager.events import Health, Level, ManagerEvent, NodeStatus
+from adora_ros.manager.events import Health, InputStatus, Level, ManagerEvent, NodeStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,10 +68,16 @@ def _node_status(status: NodeStatus, dataflow: str, machine: str) -> DiagnosticS
         'cpu_percent': _text(status.cpu_percent),
         'rss_mb': _text(status.rss_mb),
         'up_s': _text(status.up_s),
+        **{f'input {port.id}': _input_text(port) for port in status.inputs},
     }
     message = _status(f'{dataflow}: {status.node}', machine, _headline(status), values)
     message.level = _BYTE_OF_HEALTH[status.health]
     return message
+
+
+def _input_text(port: InputStatus) -> str:
+    """Return ``<state> <source> <age in seconds>``, the last part empty if it is not known."""
+    return f'{port.state.value} {port.source} {_text(port.age_s)}'.rstrip()
 
 
 def _headline(status: NodeStatus) -> str:

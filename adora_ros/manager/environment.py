@@ -26,7 +26,10 @@ INCARNATION_VARIABLE = 'ADORA_INCARNATION'
 """``<node>/<number>``, so that what an incarnation leaves behind can be told from its successor."""
 MIN_DEPTH = 10
 """Smallest history depth of an output."""
-_BOOTSTRAP = ('_ROS_WHEELS_BOOTSTRAP_COMPLETE', 'LD_LIBRARY_PATH')
+_BOOTSTRAP = '_ROS_WHEELS_BOOTSTRAP_COMPLETE'
+"""Set by the ROS wheels in an interpreter that they have given its ``LD_LIBRARY_PATH``; another one would take that for
+its own and not find its libraries."""
+_LIBRARIES = 'LD_LIBRARY_PATH'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +42,7 @@ class RunContext:
         folder: Where its logs and other files are.
         machine: Name of this machine in the dataflow; empty if it has none.
         env: Variables set for every node on top of the manager's environment.
+        use_sim_time: Whether the nodes take their ROS time from ``/clock``.
 
     """
 
@@ -47,10 +51,11 @@ class RunContext:
     folder: Path
     machine: str
     env: Mapping[str, str]
+    use_sim_time: bool = False
 
 
 def node_config(
-    context: RunContext, node: NodeSpec, number: int, *, control_fd: int, closed_inputs: tuple[str, ...]
+    context: RunContext, node: NodeSpec, number: int, *, control_fd: int, life_fd: int, closed_inputs: tuple[str, ...]
 ) -> NodeConfig:
     """Return what incarnation ``number`` of a node needs to know."""
     dataflow = context.dataflow
@@ -63,7 +68,9 @@ def node_config(
         incarnation=number,
         restart_count=number,
         machine=context.machine,
+        use_sim_time=context.use_sim_time,
         control_fd=control_fd,
+        life_fd=life_fd,
         descriptor_file=str(context.folder / 'dataflow.json'),
         inputs=tuple(_input_config(port) for port in node.inputs),
         outputs=tuple(_output_config(dataflow, node, port) for port in node.outputs),
@@ -75,10 +82,8 @@ def environment(
     context: RunContext, node: NodeSpec, config: NodeConfig, notify_address: str, program: str
 ) -> dict[str, str]:
     """Return the complete environment of a node's process."""
-    env = {**os.environ, **context.env, **node.env, 'PYTHONUNBUFFERED': '1'}
-    if not _is_own_interpreter(program):
-        for name in _BOOTSTRAP:
-            env.pop(name, None)
+    own = dict(os.environ) if _is_own_interpreter(program) else _without_bootstrap(os.environ)
+    env = {**own, **context.env, **node.env, 'PYTHONUNBUFFERED': '1'}
     env.setdefault('OPENBLAS_NUM_THREADS', '1')
     env[CONFIG_VARIABLE] = config.to_json()
     env[NOTIFY_VARIABLE] = notify_address
@@ -88,6 +93,19 @@ def environment(
     if node.health_check_timeout is not None:
         env[WATCHDOG_VARIABLE] = str(int(node.health_check_timeout * 1e6))
     return env
+
+
+def _without_bootstrap(env: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without what the ROS wheels of this interpreter have added."""
+    kept = dict(env)
+    if kept.pop(_BOOTSTRAP, None) is None:
+        return kept
+    prefixes = (Path(sys.prefix), Path(sys.prefix).resolve())
+    paths = [Path(text) for text in kept.pop(_LIBRARIES, '').split(os.pathsep) if text]
+    foreign = [str(path) for path in paths if not any(path.is_relative_to(prefix) for prefix in prefixes)]
+    if foreign:
+        kept[_LIBRARIES] = os.pathsep.join(foreign)
+    return kept
 
 
 def _is_own_interpreter(program: str) -> bool:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from adora_ros.supervision import NodeState
+
+if TYPE_CHECKING:
+    from adora_ros.inputs import InputState
 
 
 class Level(str, Enum):
@@ -77,6 +81,25 @@ class Health(str, Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class InputStatus:
+    """An input that a node has nothing from.
+
+    Attributes:
+        id: Its id.
+        source: Where it comes from, as in the YAML.
+        state: ``WAITING`` before its first message, ``CLOSED`` by silence or for good.
+        age_s: Seconds since its last message, or since the start of the node's process where there was none; None where
+            it closed without having been silent.
+
+    """
+
+    id: str
+    source: str
+    state: InputState
+    age_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class NodeStatus:
     """The state of one node at one moment.
 
@@ -95,6 +118,7 @@ class NodeStatus:
         cpu_percent: Share of one CPU since the last status, in percent, or None.
         rss_mb: Resident memory in MiB, or None.
         up_s: Seconds for which the current incarnation has worked, or None.
+        inputs: The inputs that wait or are closed; those of a ``ros:`` node are not known.
 
     """
 
@@ -112,6 +136,7 @@ class NodeStatus:
     cpu_percent: float | None
     rss_mb: float | None
     up_s: float | None
+    inputs: tuple[InputStatus, ...] = ()
 
 
 def health_of(state: NodeState, *, degraded: bool) -> Health:

@@ -23,7 +23,7 @@ class Guard:
     def __init__(self, run_id: str, loop: asyncio.AbstractEventLoop) -> None:
         self._mark = f'{RUN_VARIABLE}={run_id}'
         self._loop = loop
-        self._groups: set[int] = set()
+        self._groups: dict[int, bool] = {}
         self._start()
 
     @property
@@ -31,22 +31,35 @@ class Guard:
         """Process id of the guardian."""
         return self._process.pid
 
-    def add(self, group: int) -> None:
-        """Have a process group killed if the manager dies."""
-        self._groups.add(group)
-        self._write(f'+{group}\n')
+    def add(self, group: int, *, interrupt: bool) -> None:
+        """Have a process group ended if the manager dies.
+
+        Args:
+            group: The process group.
+            interrupt: Whether SIGINT has to tell it; a process that uses the Node API notices by itself.
+
+        """
+        self._groups[group] = interrupt
+        self._announce(group)
 
     def remove(self, group: int) -> None:
         """Forget a process group that is gone."""
-        self._groups.discard(group)
+        self._groups.pop(group, None)
         self._write(f'-{group}\n')
 
     async def close(self, timeout: float = 6.0) -> None:
-        """Let the guardian look once more for what is left of the run, and wait for its end."""
+        """Let the guardian look once more for what is left of the run, and wait for its end.
+
+        One that has not ended after ``timeout`` seconds is killed.
+        """
         self._loop.remove_reader(self._pidfd)
         os.close(self._pidfd)
         os.close(self._pipe)
-        await self._loop.run_in_executor(None, self._process.wait, timeout)
+        try:
+            await self._loop.run_in_executor(None, self._process.wait, timeout)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     def _start(self) -> None:
         read, self._pipe = os.pipe2(os.O_CLOEXEC)
@@ -64,7 +77,10 @@ class Guard:
         self._pidfd = os.pidfd_open(self._process.pid)
         self._loop.add_reader(self._pidfd, self._restart)
         for group in self._groups:
-            self._write(f'+{group}\n')
+            self._announce(group)
+
+    def _announce(self, group: int) -> None:
+        self._write(f'{"!" if self._groups[group] else "+"}{group}\n')
 
     def _restart(self) -> None:
         self._loop.remove_reader(self._pidfd)

@@ -8,7 +8,7 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from adora_ros.errors import TransportError
+from adora_ros.errors import DataflowError, TransportError
 from adora_ros.inputs import StopCause
 from adora_ros.manager.lifecycle import ControlDriver
 from adora_ros.manager.notify import NotifySocket, in_group
@@ -18,9 +18,10 @@ from adora_ros.transport.contract import ManagerOp, NodeOp
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from adora_ros.dataflow import NodeSpec
+    from adora_ros.dataflow import Dataflow, NodeSpec
     from adora_ros.manager.control import ControlSocket
     from adora_ros.manager.processes import Child
+    from adora_ros.transport.lifepage import LifePage
 
 SIGKILL_SHARE = 1.5
 """SIGKILL follows a stop request after this multiple of the grace."""
@@ -28,6 +29,11 @@ LEFTOVER_GRACE = 0.5
 """Seconds from SIGTERM to SIGKILL for what a node leaves behind in its process group."""
 GROUP_POLL = 0.005
 """Seconds between two looks at a process group that is being ended."""
+
+
+def stop_ladder(dataflow: Dataflow) -> float:
+    """Return the seconds after which the last process of a dataflow that is being stopped gets SIGKILL."""
+    return max((node.stop_grace for node in dataflow.nodes), default=0.0) * SIGKILL_SHARE
 
 
 class Owner(Protocol):
@@ -45,35 +51,51 @@ class Owner(Protocol):
     def overdue(self, incarnation: Incarnation, cause: ExitCause, detail: str) -> None:
         """A deadline of the process has passed and it is being killed."""
 
+    def input_opened(self, incarnation: Incarnation, input_id: str) -> None:
+        """The process reports the first message on an input."""
+
+    def warned(self, incarnation: Incarnation, text: str) -> None:
+        """The process reports something that is wrong and that it outlives."""
+
     def misbehaved(self, incarnation: Incarnation, error: str) -> None:
         """The process sent something that is not of the contract."""
+
+    def exited(self, incarnation: Incarnation, end: Exit) -> None:
+        """The process itself has ended; some of its group may be left."""
 
     def ended(self, incarnation: Incarnation, end: Exit) -> None:
         """The process and its whole group are gone."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sockets:
-    """The two sockets of an incarnation, made before its process."""
+class Channels:
+    """What an incarnation speaks through, made before its process."""
 
     notify: NotifySocket
     control: ControlSocket
+    life: LifePage
 
 
 class Incarnation:
     """Watches over one process from its spawn until its whole process group is gone."""
 
     def __init__(
-        self, spec: NodeSpec, number: int, child: Child, sockets: Sockets, owner: Owner, loop: asyncio.AbstractEventLoop
+        self,
+        spec: NodeSpec,
+        number: int,
+        child: Child,
+        channels: Channels,
+        owner: Owner,
+        loop: asyncio.AbstractEventLoop,
     ) -> None:
         self.spec = spec
         self.number = number
         self.child = child
-        self.driver = ControlDriver(sockets.control, loop)
+        self.driver = ControlDriver(channels.control, loop)
         self.is_connected = False
         self.is_drivable = False
-        self.last_activity: float | None = None
-        self._sockets = sockets
+        self._last_notified: float | None = None
+        self._channels = channels
         self._owner = owner
         self._loop = loop
         self._kill_cause: ExitCause | None = None
@@ -88,8 +110,8 @@ class Incarnation:
         self._watch()
 
     def _watch(self) -> None:
-        self._loop.add_reader(self._sockets.notify, self._on_notify)
-        self._loop.add_reader(self._sockets.control, self._on_control)
+        self._loop.add_reader(self._channels.notify, self._on_notify)
+        self._loop.add_reader(self._channels.control, self._on_control)
         self._loop.add_reader(self.child.pidfd, self._on_exit)
         if self.spec.startup_timeout is not None:
             self._arm('startup', self.spec.startup_timeout, self._startup_overdue)
@@ -98,7 +120,7 @@ class Incarnation:
 
     def tell(self, op: ManagerOp, /, **keys: Any) -> None:
         """Send a control packet to a Node API process; other processes have no use for it."""
-        self._sockets.control.send(op, **keys)
+        self._channels.control.send(op, **keys)
 
     def stop(self, grace: float, *, ask: Callable[[], None] | None = None) -> None:
         """Begin the stop ladder: a request at once, SIGTERM after ``grace`` seconds, SIGKILL half as long later.
@@ -150,10 +172,18 @@ class Incarnation:
 
     def alive(self) -> None:
         """Take a proof of life."""
-        self.last_activity = self._loop.time()
+        self._last_notified = self._loop.time()
         timeout = self.spec.health_check_timeout
         if timeout is not None and self.is_connected and 'health' not in self._timers and not self._is_ending:
             self._arm('health', timeout, self._check_health)
+
+    @property
+    def last_activity(self) -> float | None:
+        """Steady time in seconds of the last proof of life, None before the first."""
+        written = self._channels.life.read()
+        if written is None or self._last_notified is None:
+            return self._last_notified
+        return max(self._last_notified, min(written, self._loop.time()))
 
     @property
     def _is_ending(self) -> bool:
@@ -169,7 +199,7 @@ class Incarnation:
     # What the process says
 
     def _on_notify(self) -> None:
-        for variables in self._sockets.notify.drain(lambda pid: in_group(pid, self.child.pid)):
+        for variables in self._channels.notify.drain(lambda pid: in_group(pid, self.child.pid)):
             if variables.get('READY') == '1':
                 self._on_control()
                 self.connect()
@@ -179,10 +209,10 @@ class Incarnation:
 
     def _on_control(self) -> None:
         try:
-            for packet in self._sockets.control.drain():
+            for packet in self._channels.control.drain():
                 self._take(packet)
-        except (TransportError, KeyError) as error:
-            self._owner.misbehaved(self, str(error))
+        except (TransportError, DataflowError, KeyError, TypeError, ValueError) as error:
+            self._owner.misbehaved(self, f'bad control packet: {error!r}')
 
     def _take(self, packet: dict[str, Any]) -> None:
         op = packet['op']
@@ -195,6 +225,10 @@ class Incarnation:
             self.driver.replied(packet)
         elif op in {NodeOp.INPUT_CLOSED.value, NodeOp.INPUT_RECOVERED.value}:
             self._owner.input_changed(self, packet)
+        elif op == NodeOp.INPUT_OPENED.value:
+            self._owner.input_opened(self, packet['input'])
+        elif op == NodeOp.WARNING.value:
+            self._owner.warned(self, packet['text'])
 
     # Deadlines
 
@@ -217,10 +251,10 @@ class Incarnation:
         """Kill if the last proof of life is too old, after reading what may wait in the socket; else look again."""
         del self._timers['health']
         self._on_notify()
-        timeout = self.spec.health_check_timeout
-        if timeout is None or self.last_activity is None or self._is_ending:
+        timeout, last = self.spec.health_check_timeout, self.last_activity
+        if timeout is None or last is None or self._is_ending:
             return
-        silence = self._loop.time() - self.last_activity
+        silence = self._loop.time() - last
         if self._busy:
             self._disarm('health')
         elif silence < timeout:
@@ -245,12 +279,14 @@ class Incarnation:
         self._disarm()
         self._on_notify()
         self._on_control()
-        self._loop.remove_reader(self._sockets.notify)
-        self._sockets.notify.close()
-        self._sockets.control.close()
+        self._loop.remove_reader(self._channels.notify)
+        self._channels.notify.close()
+        self._channels.control.close()
         if self.bringing_up is not None:
             self.bringing_up.cancel()
-        self._ending = self._loop.create_task(self._end_group(self._classify(code)))
+        end = self._classify(code)
+        self._owner.exited(self, end)
+        self._ending = self._loop.create_task(self._end_group(end))
 
     def _classify(self, code: int) -> Exit:
         name = _signal_name(-code) if code < 0 else None
@@ -286,6 +322,9 @@ def _signal_name(number: int) -> str:
         return f'signal {number}'
 
 
-def socket_address(run_id: str, node: str, number: int) -> str:
-    """Return the abstract address of an incarnation's notify socket; it cannot be guessed."""
-    return f'adora/{run_id}/{node}/{number}/{os.urandom(8).hex()}'
+def socket_address(run_id: str) -> str:
+    """Return an abstract address for an incarnation's notify socket.
+
+    It cannot be guessed, and fits into the 108 bytes of ``sun_path`` whatever the node is called.
+    """
+    return f'adora/{run_id}/{os.urandom(8).hex()}'

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from typing import TYPE_CHECKING
 
 from adora_ros.dataflow import NodeSpec, command
 from adora_ros.errors import SpawnError
 from adora_ros.manager.control import ControlSocket
 from adora_ros.manager.environment import INCARNATION_VARIABLE, RunContext, environment, node_config
-from adora_ros.manager.incarnation import Incarnation, Owner, Sockets, socket_address
+from adora_ros.manager.incarnation import Channels, Incarnation, Owner, socket_address
 from adora_ros.manager.logs import LogFile, LogPump
 from adora_ros.manager.notify import NotifySocket
 from adora_ros.manager.processes import Command, Processes
+from adora_ros.transport import lifepage
 from adora_ros.transport.contract import RUN_VARIABLE
+from adora_ros.transport.lifepage import LifePage
 
 if TYPE_CHECKING:
     import asyncio
@@ -37,27 +41,41 @@ class Launcher:
             SpawnError: it cannot be started.
 
         """
-        argv = command(node)
-        notify = NotifySocket(socket_address(self._context.run_id, node.id, number))
-        control = ControlSocket(self._loop)
-        config = node_config(self._context, node, number, control_fd=control.child_fd, closed_inputs=closed_inputs)
-        try:
+        argv = command(node, use_sim_time=self._context.use_sim_time)
+        with contextlib.ExitStack() as undo:
+            try:
+                notify = NotifySocket(socket_address(self._context.run_id))
+                undo.callback(notify.close)
+                control = ControlSocket(self._loop)
+                undo.callback(control.close)
+                life_fd = lifepage.create()
+                undo.callback(os.close, life_fd)
+                life = LifePage(life_fd)
+            except OSError as error:
+                msg = f'no sockets for `{node.id}`: {error.strerror}'
+                raise SpawnError(msg) from error
+            config = node_config(
+                self._context,
+                node,
+                number,
+                control_fd=control.child_fd,
+                life_fd=life_fd,
+                closed_inputs=closed_inputs,
+            )
             child = self._processes.spawn(
                 Command(
                     argv=argv,
                     env=environment(self._context, node, config, notify.address, argv[0]),
                     cwd=self._context.dataflow.directory,
-                    pass_fds=(control.child_fd,),
+                    pass_fds=(control.child_fd, life_fd),
                     cpu_affinity=node.cpu_affinity,
                 )
             )
-        except SpawnError:
-            notify.close()
-            control.close()
-            raise
+            undo.pop_all()
         control.hand_over()
+        os.close(life_fd)
         self._pump.attach(node.id, child.outputs, self._logs[node.id])
-        return Incarnation(node, number, child, Sockets(notify=notify, control=control), owner, self._loop)
+        return Incarnation(node, number, child, Channels(notify=notify, control=control, life=life), owner, self._loop)
 
     def close(self) -> None:
         """Give the log files back."""

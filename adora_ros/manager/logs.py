@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import re
 import selectors
 import threading
 from collections.abc import Callable
@@ -30,6 +31,10 @@ class Stream(str, Enum):
     STDOUT = 'stdout'
     STDERR = 'stderr'
 
+
+_ROS_LINE = re.compile(r'\[(?P<level>[A-Z]+)\] \[[0-9.]+\] \[[^]]*\]: ')
+"""The beginning of a line in the default console format of ROS 2."""
+_HARMLESS = {'DEBUG', 'INFO'}
 
 OutputListener = Callable[[str, Stream, 'list[bytes]'], None]
 """Called on the log thread with node id, stream and complete lines without their ends; must not block."""
@@ -149,16 +154,22 @@ class LogPump:
         self._selector.register(self._wake_read, selectors.EVENT_READ)
         self._new: queue.SimpleQueue[_Pipe | _Line | _Release] = queue.SimpleQueue()
         self._released: set[LogFile] = set()
+        self._complaints: dict[str, str] = {}
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name='adora-logs', daemon=True)
         self._thread.start()
 
     def attach(self, node: str, outputs: tuple[int, int], file: LogFile) -> None:
         """Take over the pipes of a process; they are closed at their end."""
+        self._complaints.pop(node, None)
         for fd, stream in zip(outputs, Stream, strict=True):
             os.set_blocking(fd, False)
             self._new.put(_Pipe(fd, node, stream, file))
         self._wake()
+
+    def last_complaint(self, node: str) -> str:
+        """Return the last line of a node's standard error, those of level INFO and DEBUG aside; empty without one."""
+        return self._complaints.get(node, '')
 
     def write(self, file: LogFile, line: str) -> None:
         """Append a line of the manager's own to a log file."""
@@ -210,6 +221,9 @@ class LogPump:
         lines, ended = pipe.read()
         if lines:
             pipe.file.write(_stamped(lines, pipe.stream))
+            complaint = _complaint(lines) if pipe.stream is Stream.STDERR else ''
+            if complaint:
+                self._complaints[pipe.node] = complaint
             self._listener(pipe.node, pipe.stream, lines)
         if ended:
             self._selector.unregister(pipe.fd)
@@ -221,6 +235,16 @@ class LogPump:
         if file in self._released and not in_use:
             self._released.discard(file)
             file.close()
+
+
+def _complaint(lines: list[bytes]) -> str:
+    """Return the last of some lines that is not harmless, without the prefix that ROS 2 gives it; empty if all are."""
+    for line in reversed(lines):
+        text = line.decode(errors='replace').strip()
+        match = _ROS_LINE.match(text)
+        if text and (match is None or match['level'] not in _HARMLESS):
+            return text if match is None else text[match.end() :]
+    return ''
 
 
 def _stamped(lines: list[bytes], stream: Stream) -> bytes:

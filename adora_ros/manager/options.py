@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from adora_ros.dataflow.names import ros_name
+from adora_ros.dataflow.names import dataflow_namespace, ros_name
+from adora_ros.errors import ManagerError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +35,8 @@ class Options:
         file: The dataflow file.
         name: Name of the dataflow; by default the file's stem.
         machine: Name of this machine in ``deploy.machine``.
+        outer_namespace: ROS namespace above that of the dataflow; empty for none.
+        use_sim_time: Whether the nodes take their ROS time from ``/clock``.
         env: Variables for all nodes, over those of the dataflow.
         autostart: Whether to start at once and end with the dataflow; else the node waits, unconfigured, to be driven.
         stop_after: Seconds from the activation after which the dataflow is stopped; None for never.
@@ -43,6 +46,8 @@ class Options:
     file: Path
     name: str | None = None
     machine: str = ''
+    outer_namespace: str = ''
+    use_sim_time: bool = False
     env: Mapping[str, str] = field(default_factory=dict)
     autostart: bool = True
     stop_after: float | None = None
@@ -51,6 +56,20 @@ class Options:
     def dataflow_name(self) -> str:
         """The ROS-safe name of the dataflow."""
         return ros_name(self.name or self.file.stem)
+
+    @property
+    def namespace(self) -> str:
+        """The absolute namespace of the dataflow and of the manager.
+
+        Raises:
+            ManagerError: ROS 2 does not accept the namespace above it.
+
+        """
+        try:
+            return dataflow_namespace(self.outer_namespace, self.dataflow_name)
+        except ValueError as error:
+            msg = f'--namespace: {error}'
+            raise ManagerError(msg) from error
 
     @property
     def node_name(self) -> str:

@@ -114,7 +114,8 @@ class PosixChild:
             return True
         except PermissionError:
             return False
-        return not any(_is_live_member(entry.path, self.pid) for entry in os.scandir('/proc') if entry.name.isdecimal())
+        with os.scandir('/proc') as entries:
+            return not any(_is_live_member(entry.path, self.pid) for entry in entries if entry.name.isdecimal())
 
 
 class PosixProcesses:
@@ -122,43 +123,62 @@ class PosixProcesses:
 
     def spawn(self, command: Command) -> PosixChild:
         """Start a process with default signal dispositions in a session of its own."""
-        out_read, out_write = os.pipe2(os.O_CLOEXEC)
-        err_read, err_write = os.pipe2(os.O_CLOEXEC)
         try:
-            process = subprocess.Popen(
-                command.argv,
-                env=dict(command.env),
-                cwd=command.cwd,
-                stdin=subprocess.DEVNULL,
-                stdout=out_write,
-                stderr=err_write,
-                pass_fds=command.pass_fds,
-                start_new_session=True,
-            )
+            return _spawn(command)
         except (OSError, ValueError) as error:
-            os.close(out_read)
-            os.close(err_read)
             msg = f'{command.argv[0]}: {error.strerror if isinstance(error, OSError) else error}'
             raise SpawnError(msg) from error
-        finally:
-            os.close(out_write)
-            os.close(err_write)
-        if command.cpu_affinity:
-            with contextlib.suppress(ProcessLookupError):
-                os.sched_setaffinity(process.pid, command.cpu_affinity)
-        return PosixChild(process, (out_read, err_read))
 
     def marked(self, marks: Mapping[str, str]) -> Iterator[int]:
         """Yield the ids of all live processes that carry these variables in their environment."""
         wanted = {f'{name}={value}'.encode() for name, value in marks.items()}
-        for entry in os.scandir('/proc'):
-            if entry.name.isdecimal() and wanted.issubset(_environment(entry.path)):
-                yield int(entry.name)
+        with os.scandir('/proc') as entries:
+            for entry in entries:
+                if entry.name.isdecimal() and wanted.issubset(_environment(entry.path)):
+                    yield int(entry.name)
 
     def kill(self, pid: int) -> None:
         """Send SIGKILL to one process, if it still exists."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
+
+
+def _spawn(command: Command) -> PosixChild:
+    """Start a process; nothing of it is left if that fails."""
+    with contextlib.ExitStack() as undo, contextlib.ExitStack() as child_ends:
+        ends: list[tuple[int, int]] = []
+        for _stream in ('stdout', 'stderr'):
+            ends.append(os.pipe2(os.O_CLOEXEC))
+            undo.callback(os.close, ends[-1][0])
+            child_ends.callback(os.close, ends[-1][1])
+        (out_read, out_write), (err_read, err_write) = ends
+        process = subprocess.Popen(
+            command.argv,
+            env=dict(command.env),
+            cwd=command.cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=out_write,
+            stderr=err_write,
+            pass_fds=command.pass_fds,
+            start_new_session=True,
+        )
+        undo.callback(process.wait)
+        undo.callback(process.kill)
+        if command.cpu_affinity:
+            _limit_cpus(process.pid, command.cpu_affinity, err_write)
+        child = PosixChild(process, (out_read, err_read))
+        undo.pop_all()
+        return child
+
+
+def _limit_cpus(pid: int, cpus: tuple[int, ...], stderr: int) -> None:
+    """Let a process run on some CPUs only; where there are none of them it runs on all, and says so, as in dora."""
+    try:
+        os.sched_setaffinity(pid, cpus)
+    except ProcessLookupError:
+        return
+    except (OSError, ValueError, OverflowError) as error:
+        os.write(stderr, f'cpu_affinity {list(cpus)} has no effect: {error}\n'.encode())
 
 
 def _environment(folder: str) -> set[bytes]:
@@ -178,13 +198,27 @@ def _is_live_member(folder: str, group: int) -> bool:
     return int(process_group) == group and state not in {'Z', 'X'}
 
 
+_IGNORED_BY_PYTHON = {signal.SIGPIPE, signal.SIGXFSZ}
+"""Python turns them into errors, and :mod:`subprocess` restores them for children."""
+
+
 def use_default_signals() -> None:
     """Undo what the caller may have ignored or blocked, so that children start with default dispositions.
 
     A shell that starts a job in the background ignores SIGINT for it, and ``nohup`` ignores SIGHUP; both would
-    otherwise be inherited by every node.
+    otherwise be inherited by every node. This process itself goes on to ignore SIGHUP, which is what ``nohup`` is for:
+    a handler that does nothing is not inherited.
     """
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     for number in signal.valid_signals():
-        if number != signal.SIGPIPE and signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)
+        if number not in _IGNORED_BY_PYTHON and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, _do_nothing if number == signal.SIGHUP else signal.SIG_DFL)
+
+
+def survives_hangup() -> bool:
+    """Return whether the caller, such as ``nohup``, wants this process to outlive its terminal."""
+    return signal.getsignal(signal.SIGHUP) is _do_nothing
+
+
+def _do_nothing(_number: int, _frame: object) -> None:
+    """Take a signal."""

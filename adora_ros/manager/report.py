@@ -84,9 +84,10 @@ def _(effect: RestartCancelled, dataflow: Dataflow) -> Iterator[Entry]:
 @describe.register
 def _(effect: GaveUp, dataflow: Dataflow) -> Iterator[Entry]:
     del dataflow
+    times = f'{effect.restarts} restart' if effect.restarts == 1 else f'{effect.restarts} restarts'
     yield Entry(
         kind=EventKind.GAVE_UP,
-        text=f'giving up after {effect.restarts} restarts: {effect.reason}',
+        text=f'giving up after {times}: {effect.reason}',
         node=effect.node,
         level=Level.WARN,
         details={'restarts': effect.restarts, 'reason': effect.reason},

@@ -11,16 +11,19 @@ import contextlib
 import threading
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.context import Context
+from rclpy.duration import Duration
 from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from adora_ros.manager.diagnostics import event_message, status_message
@@ -39,12 +42,17 @@ STATUS_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durabil
 """Latched: there is always a current state."""
 DIAGNOSTICS_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 """What diagnostic_aggregator and rqt_robot_monitor subscribe with."""
+FLUSH = 0.5
+"""Seconds that the end of a manager waits for its last events to arrive."""
+FLUSH_STEP = Duration(seconds=0.05)
 SPIN = 1.0
 """Seconds that the executor waits at most before it looks whether it is to end."""
+LAST_ROUNDS = 4
+"""Times that the end goes to the back of the executor's queue, where answers of asynchronous services go, too."""
 
 
 class Control(Protocol):
-    """What the node's lifecycle and services do to the manager; called on the ROS thread."""
+    """What the node's lifecycle and services do to the manager; called on threads other than the event loop's."""
 
     def configure(self) -> str:
         """Load the dataflow; return an error text, empty if all went well."""
@@ -66,10 +74,17 @@ class Control(Protocol):
 
 
 class ManagerNode(LifecycleNode):
-    """The lifecycle node of a manager."""
+    """The lifecycle node of a manager.
+
+    Its transitions are made one after another on :attr:`transitions`, whoever asks for them: they may take as long as
+    a dataflow takes to stop, and the ROS thread is needed for that.
+    """
 
     def __init__(self, name: str, namespace: str, *, context: Context, control: Control, machine: str) -> None:
         super().__init__(name, namespace=namespace, context=context)
+        self.transitions = ThreadPoolExecutor(max_workers=1, thread_name_prefix='adora-transitions')
+        self._change_state: Any = self._service_change_state.callback
+        self._service_change_state.callback = self._answer_change_state
         self._control = control
         self._dataflow = namespace.lstrip('/')
         self._machine = machine
@@ -96,7 +111,22 @@ class ManagerNode(LifecycleNode):
         try:
             publisher.publish(message)
         except RuntimeError as error:
-            self.get_logger().warning(f'{publisher.topic_name}: not published: {error}', throttle_duration_sec=5.0)
+            with contextlib.suppress(RuntimeError):  # the node is being destroyed
+                self.get_logger().warning(f'{publisher.topic_name}: not published: {error}', throttle_duration_sec=5.0)
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until whoever listens has the last events and states; return whether that is so.
+
+        Args:
+            timeout: Seconds. One long wait may go on although everything has arrived, so it is made in short ones.
+
+        """
+        deadline = time.monotonic() + timeout
+        publishers = (self._events, self._status, self._diagnostics)
+        while not all(publisher.wait_for_all_acked(FLUSH_STEP) for publisher in publishers):
+            if time.monotonic() >= deadline:
+                return False
+        return True
 
     def offer_commands(self, nodes: Iterable[NodeSpec]) -> None:
         """Offer ``~/<node>/restart``, ``stop`` and ``start`` for every node."""
@@ -139,6 +169,18 @@ class ManagerNode(LifecycleNode):
         """Stop the dataflow if it runs, and end the manager."""
         return self._transition(super().on_shutdown(state), self._control.shutdown)
 
+    async def _answer_change_state(self, request: Any, response: Any) -> Any:
+        done: Future[None] = Future(executor=self.executor)
+        work = self.transitions.submit(self._change_state, request, response)
+        work.add_done_callback(lambda _: done.set_result(None))
+        await done
+        return work.result()
+
+    def stand_down(self) -> None:
+        """Deactivate unless somebody has done so."""
+        if self._state_machine.current_state[1] == 'active':
+            self.trigger_deactivate()
+
     def end(self) -> None:
         """Shut down unless somebody has done so."""
         if self._state_machine.current_state[1] != 'finalized':
@@ -171,13 +213,19 @@ class RosThread:
 
     def close(self, timeout: float = 2.0) -> None:
         """End the thread, then the node, then the context: in another order the participant stays."""
-        self._closing = True
-        self.executor.create_task(lambda: None)
+        self.node.flush(FLUSH)
+        self.executor.create_task(self._end, LAST_ROUNDS)
         self._thread.join(timeout)
+        self.node.transitions.shutdown(wait=False)
         self.executor.shutdown()
         self.node.destroy_node()
         with contextlib.suppress(RuntimeError):
             self.context.shutdown()
+
+    def _end(self, rounds: int) -> None:
+        self._closing = not rounds
+        if rounds:
+            self.executor.create_task(self._end, rounds - 1)
 
     def _spin(self) -> None:
         """Turn the executor; its ``spin()`` would never call anything back."""

@@ -12,6 +12,7 @@ from adora_ros.inputs import StopCause
 from adora_ros.manager.bringup import BringUp, RosLink
 from adora_ros.manager.events import EventKind, Level
 from adora_ros.manager.guard import Guard
+from adora_ros.manager.incarnation import stop_ladder
 from adora_ros.manager.launcher import Launcher
 from adora_ros.manager.report import describe
 from adora_ros.supervision import (
@@ -32,11 +33,12 @@ from adora_ros.supervision import (
     StopDataflow,
     StopProcess,
 )
-from adora_ros.transport.contract import ManagerOp, NodeOp
+from adora_ros.transport.contract import ManagerOp, NodeOp, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from adora_ros.dataflow import NodeSpec
     from adora_ros.manager.environment import RunContext
     from adora_ros.manager.incarnation import Incarnation
     from adora_ros.manager.journal import Journal
@@ -63,14 +65,19 @@ class Run:
         self.supervisor = DataflowSupervisor(context.dataflow)
         self.live: dict[str, Incarnation] = {}
         self.silent_inputs: dict[str, list[str]] = {node.id: [] for node in context.dataflow.nodes}
+        self.quiet_inputs: dict[tuple[str, str], float] = {}
+        """Since when, on the loop's clock, a process has had nothing on an input that waits or that silence closed."""
         self.errors: dict[str, str] = {}
         self._journal = journal
         self._loop = asyncio.get_running_loop()
         self._guard = Guard(context.run_id, self._loop)
         self._launcher = Launcher(context, processes=processes, pump=pump, loop=self._loop)
-        self._bring_up = BringUp(context.dataflow, self.live, ros=ros, owner=self, journal=journal)
+        self._bring_up = BringUp(
+            context.dataflow, self.live, ros=ros, owner=self, journal=journal, last_complaint=pump.last_complaint
+        )
         self._effects: deque[Effect] = deque()
         self._following = False
+        self._ending: set[asyncio.Task[None]] = set()
         self._tick: asyncio.TimerHandle | None = None
         self._announced_running = False
         self._ended = asyncio.Event()
@@ -80,7 +87,12 @@ class Run:
     def start(self) -> None:
         """Start all nodes."""
         nodes = len(self.context.dataflow.nodes)
-        self._journal.write(EventKind.DATAFLOW_STARTING, f'starting {nodes} nodes', run=self.context.run_id)
+        self._journal.write(
+            EventKind.DATAFLOW_STARTING,
+            f'starting {nodes} nodes',
+            run=self.context.run_id,
+            stop_within=stop_ladder(self.context.dataflow),
+        )
         self._follow(self.supervisor.start(self._loop.time()))
 
     def stop(self, reason: str) -> None:
@@ -171,14 +183,25 @@ class Run:
         source = incarnation.spec.input(name).source
         if packet['op'] == NodeOp.INPUT_CLOSED.value:
             silent.append(name)
+            self.quiet_inputs[node, name] = self._loop.time() - packet['age']
             self.counters = self.counters.plus(input_timeouts=1)
             kind, level = EventKind.INPUT_CLOSED, Level.WARN
             text = f'input {name} ({source}) closed: silent for {packet["age"]:.2f} s'
         else:
             self.counters = self.counters.plus(cb_recoveries=silent.count(name))
             silent[:] = [other for other in silent if other != name]
+            self.quiet_inputs.pop((node, name), None)
             kind, level, text = EventKind.INPUT_RECOVERED, Level.INFO, f'input {name} ({source}) recovered'
         self._write(kind, text, incarnation, level=level, input=name, source=source)
+
+    def input_opened(self, incarnation: Incarnation, input_id: str) -> None:
+        """Note that an input waits no longer."""
+        self.quiet_inputs.pop((incarnation.spec.id, input_id), None)
+
+    def warned(self, incarnation: Incarnation, text: str) -> None:
+        """Record what a node says is wrong."""
+        self.errors[incarnation.spec.id] = text
+        self._write(EventKind.WARNING, text, incarnation, level=Level.WARN)
 
     def status_text(self, incarnation: Incarnation, text: str) -> None:
         """Keep what a node says of itself."""
@@ -195,15 +218,26 @@ class Run:
         """Record a packet that is not of the contract."""
         self._write(EventKind.WARNING, error, incarnation, level=Level.WARN)
 
+    def exited(self, incarnation: Incarnation, end: Exit) -> None:
+        """Record the exit of the process itself, at once."""
+        self._record(ProcessEnded(incarnation.spec.id, incarnation.number, end))
+
     def ended(self, incarnation: Incarnation, end: Exit) -> None:
         """Let supervision decide, once nothing of the incarnation is left."""
-        node = incarnation.spec.id
         self._guard.remove(incarnation.child.pid)
-        for pid in self._launcher.kill_escaped(incarnation):
+        task = self._loop.create_task(self._ended_for_good(incarnation, end))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def _ended_for_good(self, incarnation: Incarnation, end: Exit) -> None:
+        """Kill what has left the process group, which takes a look at every process of the machine."""
+        node = incarnation.spec.id
+        for pid in await self._loop.run_in_executor(None, self._launcher.kill_escaped, incarnation):
             self._write(EventKind.WARNING, f'killed process {pid}, which had left the group', incarnation)
         self.live.pop(node, None)
         self._bring_up.ended(node)
         self.silent_inputs[node].clear()
+        self._forget_inputs(node)
         self._exited(node, incarnation.number, end)
 
     # Carrying out decisions
@@ -221,7 +255,8 @@ class Run:
         try:
             while self._effects:
                 effect = self._effects.popleft()
-                self._record(effect)
+                if not isinstance(effect, ProcessEnded):
+                    self._record(effect)
                 self._carry_out(effect)
         finally:
             self._following = False
@@ -259,7 +294,7 @@ class Run:
     def _pass_on(self, effect: Effect) -> None:
         """Tell a consumer what it is to be told, if that is what the effect is about."""
         if isinstance(effect, NodeFailedNotice):
-            keys = {'node': effect.node, 'error': effect.error, 'inputs': list(effect.inputs)}
+            keys = {'node': effect.node, 'error': shortened(effect.error), 'inputs': list(effect.inputs)}
             self._tell(effect.consumer, ManagerOp.NODE_FAILED, **keys)
         elif isinstance(effect, InputClosedNotice):
             self._tell(effect.consumer, ManagerOp.INPUT_CLOSED, input=effect.input)
@@ -291,13 +326,25 @@ class Run:
             incarnation = self._launcher.start(node, number, closed_inputs=closed, owner=self)
         except SpawnError as error:
             end = Exit(cause=ExitCause.SPAWN, detail=str(error))
+            self._record(ProcessEnded(node_id, number, end))
             self._loop.call_soon(self._exited, node_id, number, end)
             return
         self.live[node_id] = incarnation
-        self._guard.add(incarnation.child.pid)
+        self._expect_inputs(node)
+        self._guard.add(incarnation.child.pid, interrupt=node.kind is NodeKind.ROS)
         self._write(EventKind.NODE_STARTING, f'started (pid {incarnation.child.pid})', incarnation, level=Level.DEBUG)
         if node.kind is NodeKind.ROS:
             self._bring_up.begin(incarnation)
+
+    def _expect_inputs(self, node: NodeSpec) -> None:
+        """Note that a process that will tell of its first messages has had none."""
+        if node.kind is not NodeKind.ROS:
+            now = self._loop.time()
+            self.quiet_inputs.update({(node.id, port.id): now for port in node.inputs if port.topic is not None})
+
+    def _forget_inputs(self, node: str) -> None:
+        for key in [key for key in self.quiet_inputs if key[0] == node]:
+            del self.quiet_inputs[key]
 
     def _announce_running(self) -> None:
         up = sum(shot.state is NodeState.RUNNING for shot in self.supervisor.snapshots().values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import socket
@@ -64,6 +65,10 @@ def make_run_folder(dataflow: Dataflow, run_id: str) -> Path:
     return folder
 
 
+_ASKERS = 4096
+"""How many may ask who holds a name; their connections are never accepted."""
+
+
 class NameClaim:
     """Held while a manager runs; the kernel gives it up when the manager is gone, however it ended.
 
@@ -78,7 +83,9 @@ class NameClaim:
             ManagerError: another manager holds it; the text gives its process id.
 
         """
-        address = f'\0adora/{os.environ.get("ROS_DOMAIN_ID") or "0"}{node_name}'
+        # Hashed, since a name may be longer than the 108 bytes of an address.
+        digest = hashlib.sha256(node_name.encode()).hexdigest()
+        address = f'\0adora/{os.environ.get("ROS_DOMAIN_ID") or "0"}/{digest}'
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._socket.bind(address)
@@ -86,7 +93,7 @@ class NameClaim:
             self._socket.close()
             msg = f'{node_name} is already running{_holder(address)}; stop it or choose another --name'
             raise ManagerError(msg) from None
-        self._socket.listen(8)
+        self._socket.listen(_ASKERS)
 
     def release(self) -> None:
         """Give the name up."""

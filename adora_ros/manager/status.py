@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from adora_ros.manager.events import NodeStatus, health_of
+from adora_ros.inputs import InputState
+from adora_ros.manager.events import InputStatus, NodeStatus, health_of
 from adora_ros.supervision import NodeSnapshot, NodeState
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class StatusCollector:
             cpu_percent=cpu,
             rss_mb=rss,
             up_s=None if shot.up_since is None else now - shot.up_since,
+            inputs=_inputs(run, shot.node, closed, now),
         )
 
     def _read(self, pid: int) -> tuple[float | None, float | None]:
@@ -70,3 +72,15 @@ class StatusCollector:
                 return process.cpu_percent(), process.memory_info().rss / MIB
         except psutil.Error:
             return None, None
+
+
+def _inputs(run: Run, node: str, closed: tuple[str, ...], now: float) -> tuple[InputStatus, ...]:
+    """Return the inputs of a node that are closed or still wait for a message."""
+    found = []
+    for port in run.context.dataflow.node(node).inputs:
+        since = run.quiet_inputs.get((node, port.id))
+        if port.id in closed or since is not None:
+            state = InputState.CLOSED if port.id in closed else InputState.WAITING
+            age = None if since is None else now - since
+            found.append(InputStatus(id=port.id, source=str(port.source), state=state, age_s=age))
+    return tuple(found)

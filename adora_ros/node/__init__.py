@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from adora_ros.node.api import Node
     from adora_ros.node.lifecycle import LifecycleNode
+    from adora_ros.node.tracker import InputTracker
 
-__all__ = ['LifecycleNode', 'Node']
+__all__ = ['InputTracker', 'LifecycleNode', 'Node']
 
 
 def __getattr__(name: str) -> Any:
@@ -23,5 +24,9 @@ def __getattr__(name: str) -> Any:
         from adora_ros.node.lifecycle import LifecycleNode  # noqa: PLC0415
 
         return LifecycleNode
+    if name == 'InputTracker':
+        from adora_ros.node.tracker import InputTracker  # noqa: PLC0415
+
+        return InputTracker
     msg = f'module {__name__!r} has no attribute {name!r}'
     raise AttributeError(msg)

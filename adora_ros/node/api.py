@@ -157,7 +157,8 @@ class Node:
 
         Args:
             output_id: as in the YAML.
-            data: an Arrow array or bytes; a ROS message if the output declares a ``type``.
+            data: an Arrow array or bytes; if the output declares a ``type``, a ROS message, a struct array of one row
+                or a dict of the fields.
             metadata: values of type bool, int, float, str, datetime or lists of them, by name.
 
         Raises:
@@ -299,7 +300,7 @@ class Node:
             if decoded.incarnation == incarnation and decoded.seq <= seq:
                 return None
             self._seen[message.input_id] = (decoded.incarnation, decoded.seq)
-        return Input(message.input_id, decoded.value, decoded.metadata)
+        return Input(message.input_id, decoded.value, decoded.metadata, decoded.message)
 
     def _warn_once(self, key: str, text: str) -> None:
         if key not in self._warned:

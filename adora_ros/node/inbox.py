@@ -117,6 +117,7 @@ class Inbox:
         self._readable = threading.Condition(self._lock)
         self._rearmed = threading.Condition(self._lock)
         self._listeners: list[Callable[[], None]] = []
+        self._opened: set[str] = set()
         self._closed = False
 
     @property
@@ -161,6 +162,9 @@ class Inbox:
         with self._lock:
             if self._phase in {Phase.PAUSED, Phase.STOPPING}:
                 return
+            if input_id not in self._opened:
+                self._opened.add(input_id)
+                self._post(NodeOp.INPUT_OPENED, input=input_id)
             was_healthy = self._watchdog.state(input_id) is InputState.HEALTHY
             if self._watchdog.message(input_id, self._clock()):
                 self._queue.put_control(InputRecovered(input_id), (input_id,))

@@ -29,6 +29,11 @@ class LifecycleNode(RclpyLifecycleNode):
             setattr(self, name, self._guarded(name, getattr(self, name)))
         super().__init__(node_name, **kwargs)
 
+    def destroy_node(self) -> None:
+        """Leave ROS, with the state machine, for as long as which rclpy would keep the participant and its memory."""
+        super().destroy_node()
+        self._state_machine.destroy_when_not_in_use()
+
     def on_transition_end(self) -> None:
         """Called after each transition callback, before the new state is entered."""
 

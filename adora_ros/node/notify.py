@@ -13,6 +13,8 @@ from adora_ros.transport.contract import NOTIFY_VARIABLE, WATCHDOG_VARIABLE
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from adora_ros.transport.lifepage import LifePage
+
 READY_DEADLINE = 5.0
 """Seconds that a message which must not be lost waits for room in the manager's socket."""
 
@@ -79,6 +81,9 @@ class LifeSigns:
 
     """
 
+    page: LifePage | None = None
+    """Where the manager reads when the last proof was given, whether or not it was sent."""
+
     def __init__(
         self,
         notify: Callable[[str], object],
@@ -94,8 +99,10 @@ class LifeSigns:
         self._due = float('-inf')
 
     def alive(self) -> None:
-        """Give proof of life, unless one was given within the interval."""
+        """Give proof of life; it is sent unless one was sent within the interval."""
         now = self._clock()
+        if self.page is not None:
+            self.page.write(now)
         if now >= self._due:
             self._due = now + self.interval
             self._notify('WATCHDOG=1')

@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from rclpy.qos import qos_policy_name_from_kind
 
 from adora_ros.inputs import StopCause
 from adora_ros.node.inbox import Inbox, Phase
 from adora_ros.node.lifecycle import LifecycleNode
 from adora_ros.node.output import Output
 from adora_ros.node.queue import capacity
-from adora_ros.transport.contract import NodeConfig, NodeOp
+from adora_ros.transport.contract import NodeConfig, NodeOp, shortened
 from adora_ros.transport.ports import PortCodec, open_port
 from adora_ros.transport.qos import qos_profile
 
@@ -57,7 +60,12 @@ class DataflowNode(LifecycleNode):
         """Outputs by id, from the first configuration on."""
         self.defer: Callable[[Callable[[], None]], object] = lambda _: None
         """Runs a function in the executor's thread, after what is under way there."""
-        super().__init__(config.name, namespace=config.namespace, use_global_arguments=False)
+        super().__init__(
+            config.name,
+            namespace=config.namespace,
+            use_global_arguments=False,
+            parameter_overrides=[Parameter('use_sim_time', value=True)] if config.use_sim_time else [],
+        )
 
     @property
     def state(self) -> str:
@@ -83,8 +91,8 @@ class DataflowNode(LifecycleNode):
             trigger: Callable[[], TransitionCallbackReturn] = getattr(self, f'trigger_{transition}')
             if trigger() != TransitionCallbackReturn.SUCCESS:
                 error = self.last_error or f'{transition} failed, see the log of the node'
+        self._send(NodeOp.REPLY, id=request_id, ok=not error, state=self.state, error=shortened(error))
         self.report_state()
-        self._send(NodeOp.REPLY, id=request_id, ok=not error, state=self.state, error=error)
 
     def stand_down(self) -> None:
         """Leave the active state because the dataflow stops."""
@@ -93,11 +101,16 @@ class DataflowNode(LifecycleNode):
             self.report_state()
 
     def report_state(self) -> None:
-        """Tell the manager the state, if it changed since the last time."""
+        """Tell the manager the state, if it changed since the last time; in the active one, begin delivery.
+
+        In that order: a user's loop that hangs at once must not keep the manager waiting for the end of a transition.
+        """
         state = self.state
         if state != self._reported:
             self._reported = state
             self._send(NodeOp.STATE, state=state)
+            if state == 'active':
+                self._inbox.activate()
 
     def on_transition_end(self) -> None:
         """See the base class."""
@@ -118,11 +131,10 @@ class DataflowNode(LifecycleNode):
         return super().on_configure(state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Wait for the subscribers of the outputs, then begin delivery."""
+        """Wait for the subscribers of the outputs."""
         if self._inbox.phase is Phase.STOPPING:
             return TransitionCallbackReturn.FAILURE
         self._await_subscribers()
-        self._inbox.activate()
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -158,7 +170,20 @@ class DataflowNode(LifecycleNode):
         def receive(message: bytes) -> None:
             self._inbox.message(input_id, message)
 
-        self._inputs.append(self.create_subscription(codec.message_type, topic, receive, profile, raw=True))
+        def incompatible(info: Any) -> None:
+            policy = qos_policy_name_from_kind(info.last_policy_kind).lower()
+            text = (
+                f'input {input_id!r}: a publisher of {topic} offers a weaker {policy} than this input asks for and is '
+                'not heard; adapt the `qos` of the input'
+            )
+            self.get_logger().error(text)
+            self._send(NodeOp.WARNING, text=text)
+
+        events = SubscriptionEventCallbacks(incompatible_qos=incompatible)
+        subscription = self.create_subscription(
+            codec.message_type, topic, receive, profile, raw=True, event_callbacks=events
+        )
+        self._inputs.append(subscription)
 
     def _await_subscribers(self) -> None:
         missing = self._missing()

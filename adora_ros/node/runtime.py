@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import traceback
@@ -19,6 +20,7 @@ from adora_ros.node.control import ControlChannel
 from adora_ros.node.inbox import Inbox, Phase
 from adora_ros.node.ros import DataflowNode
 from adora_ros.transport.contract import ManagerOp, NodeConfig, NodeOp
+from adora_ros.transport.lifepage import LifePage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +58,9 @@ class Runtime:
         self._config = config
         self._control = ControlChannel(config.control_fd)
         self._notifier, self.life = notify.from_environment()
+        if config.life_fd is not None:
+            self.life.page = LifePage(config.life_fd)
+            os.close(config.life_fd)
         self.inbox = Inbox(config.inputs, post=self._control.post, flush=self._control.flush)
         self.declared = frozenset(output.id for output in config.outputs)
         self.closed = False

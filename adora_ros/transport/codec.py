@@ -32,6 +32,8 @@ class Decoded:
     incarnation: int | None = None
     """Of the sending node; None where the message does not carry it."""
     seq: int | None = None
+    message: Any = None
+    """The ROS message that the value is the Arrow form of; None on a port without a ``type``."""
 
 
 def encode(value: Any, parameters: Mapping[str, Any] | None, *, stamp: Stamp) -> pa.Buffer:

@@ -28,6 +28,8 @@ RUN_VARIABLE = 'ADORA_RUN'
 
 CONTROL_PACKET_LIMIT = 64 * 1024
 """Largest control packet in bytes."""
+CONTROL_TEXT_LIMIT = 4096
+"""Longest text, in characters, that somebody else wrote and a control packet carries."""
 
 
 class ManagerOp(str, Enum):
@@ -59,6 +61,10 @@ class NodeOp(str, Enum):
     """``input: str``, ``age: float`` in seconds: silence."""
     INPUT_RECOVERED = 'input_recovered'
     """``input: str``."""
+    INPUT_OPENED = 'input_opened'
+    """``input: str``: the first message of this incarnation has come."""
+    WARNING = 'warning'
+    """``text: str``: something is wrong that the node outlives."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +117,11 @@ class NodeConfig:
     incarnation: int = 0
     restart_count: int = 0
     machine: str = ''
+    use_sim_time: bool = False
+    """Whether the node takes its ROS time from ``/clock``."""
     control_fd: int | None = None
+    life_fd: int | None = None
+    """File descriptor of a :class:`adora_ros.transport.lifepage.LifePage`: proofs of life between two notifications."""
     descriptor_file: str | None = None
     """JSON file of the parsed dataflow."""
     inputs: tuple[InputConfig, ...] = ()
@@ -150,8 +160,22 @@ def _known(cls: type, raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def pack(op: ManagerOp | NodeOp, /, **keys: Any) -> bytes:
-    """Return one control packet."""
-    return json.dumps({'op': op.value, **keys}, separators=(',', ':')).encode()
+    """Return one control packet.
+
+    Raises:
+        TransportError: it is larger than :data:`CONTROL_PACKET_LIMIT`.
+
+    """
+    packet = json.dumps({'op': op.value, **keys}, separators=(',', ':')).encode()
+    if len(packet) > CONTROL_PACKET_LIMIT:
+        msg = f'control packet {op.value} has {len(packet)} bytes, more than {CONTROL_PACKET_LIMIT}'
+        raise TransportError(msg)
+    return packet
+
+
+def shortened(text: str) -> str:
+    """Return a text of any length so that it fits into a control packet beside other keys."""
+    return text if len(text) <= CONTROL_TEXT_LIMIT else text[: CONTROL_TEXT_LIMIT - 1] + '…'
 
 
 def unpack(packet: bytes) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from std_msgs.msg import UInt8MultiArray
 from adora_ros.errors import TransportError
 from adora_ros.transport.codec import Decoded, decode, encode
 from adora_ros.transport.metadata import TIMESTAMP_KEY, Stamp, utc
+from adora_ros.transport.rosarrow import from_arrow, is_convertible, to_arrow, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -79,7 +80,7 @@ class ArrowPort:
 
 
 class RosPort:
-    """ROS messages of one type as they are: the value is the message itself.
+    """ROS messages of one type; the value is their Arrow form (see :mod:`adora_ros.transport.rosarrow`).
 
     They have no room for metadata; an event shows the time at which the message was sent.
 
@@ -98,32 +99,36 @@ class RosPort:
         return self._message_type
 
     def to_message(self, value: Any, parameters: Mapping[str, Any] | None, stamp: Stamp) -> Any:  # noqa: ARG002
-        """Return ``value``, which has to be a message of the type; metadata is left behind with a warning."""
-        if not isinstance(value, self._message_type):
+        """Return the message for ``value``: itself, or made of a struct array or dict; metadata is left behind."""
+        message = value
+        if is_convertible(value):
+            message = from_arrow(value, self._message_type)
+        elif not isinstance(value, self._message_type):
             msg = (
-                f'this output carries {_ros_name(self._message_type)}, not {type(value).__name__}: '
-                'send a message of that type, or remove `type` from the output'
+                f'this output carries {type_name(self._message_type)}, not {type(value).__name__}: '
+                'send a message of that type, a struct array or a dict of its fields, or remove `type` from the output'
             )
             raise TransportError(msg)
         if lost := sorted(set(parameters or ()) - {TIMESTAMP_KEY}):
             warnings.warn(
-                f'a message of type {_ros_name(self._message_type)} does not carry metadata, dropped: '
+                f'a message of type {type_name(self._message_type)} does not carry metadata, dropped: '
                 f'{", ".join(lost)}',
                 RuntimeWarning,
                 stacklevel=2,
             )
-        return value
+        return message
 
     def from_message(self, message: Any, *, timestamp: int | None = None) -> Decoded:
-        """Return the message and ``timestamp`` as its metadata."""
-        value = self._deserialized(message) if isinstance(message, bytes) else message
-        return Decoded(value, {} if timestamp is None else {TIMESTAMP_KEY: utc(timestamp)})
+        """Return the message, its Arrow form and ``timestamp`` as its metadata."""
+        plain = self._deserialized(message) if isinstance(message, bytes) else message
+        metadata = {} if timestamp is None else {TIMESTAMP_KEY: utc(timestamp)}
+        return Decoded(to_arrow(plain), metadata, message=plain)
 
     def _deserialized(self, message: bytes) -> Any:
         try:
             return deserialize_message(message, self._message_type)
         except Exception as error:
-            msg = f'a message of {len(message)} bytes is not a {_ros_name(self._message_type)}: {error}'
+            msg = f'a message of {len(message)} bytes is not a {type_name(self._message_type)}: {error}'
             raise TransportError(msg) from error
 
 
@@ -174,7 +179,7 @@ def _payload(message: bytes) -> memoryview:
         encapsulation, dims, _, size = _HEADER.unpack_from(message)
         if encapsulation[:2] == _CDR_LITTLE_ENDIAN[:2] and dims == 0:
             return memoryview(message)[_HEADER.size : _HEADER.size + size]
-    return memoryview(RosPort(_ARROW_MESSAGE).from_message(message).value.data)
+    return memoryview(RosPort(_ARROW_MESSAGE).from_message(message).message.data)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:
@@ -185,7 +190,3 @@ def _nearest(name: str, known: Iterable[str]) -> str | None:
 
 def _near_text(near: str | None) -> str:
     return f'did you mean {near!r}? ' if near else ''
-
-
-def _ros_name(message_type: type[Any]) -> str:
-    return f'{message_type.__module__.split(".")[0]}/msg/{message_type.__name__}'

@@ -26,6 +26,10 @@ CASES: list[tuple[Event, dict[str, object]]] = [
         Input('image', VALUE, {'width': 640}),
         {'kind': 'dora', 'type': 'INPUT', 'id': 'image', 'value': VALUE, 'metadata': {'width': 640}},
     ),
+    (
+        Input('image', VALUE, {}, 'a ROS message'),
+        {'kind': 'dora', 'type': 'INPUT', 'id': 'image', 'value': VALUE, 'metadata': {}, 'message': 'a ROS message'},
+    ),
     (InputClosed('image'), {'kind': 'dora', 'type': 'INPUT_CLOSED', 'id': 'image'}),
     (InputRecovered('image'), {'kind': 'dora', 'type': 'INPUT_RECOVERED', 'id': 'image'}),
     (NodeRestarted('camera'), {'kind': 'dora', 'type': 'NODE_RESTARTED', 'id': 'camera'}),

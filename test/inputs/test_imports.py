@@ -28,10 +28,15 @@ def test_importing_is_light(statement: str) -> None:
     assert done.stdout.strip() == '[]'
 
 
-@pytest.mark.parametrize('name', sorted(set(adora_ros.__all__) - {'Node'}))
+@pytest.mark.parametrize('name', sorted(set(adora_ros.__all__) - {'InputTracker', 'Node'}))
 def test_the_short_names_are_those_of_the_inputs(name: str) -> None:
     assert getattr(adora_ros, name) is getattr(adora_ros.inputs, name)
     assert name in dir(adora_ros)
+
+
+def test_the_tracker_is_that_for_nodes_as_well() -> None:
+    assert issubclass(adora_ros.InputTracker, adora_ros.inputs.InputTracker)
+    assert adora_ros.InputTracker(['image']).state('image') is adora_ros.InputState.WAITING
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

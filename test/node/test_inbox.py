@@ -24,14 +24,21 @@ class World:
     def __init__(self, *inputs: InputConfig) -> None:
         self.now = 100.0
         self.reports: list[tuple[NodeOp, dict[str, Any]]] = []
+        self.opened: list[str] = []
         self.flushed = 0
         self.inbox = Inbox(
             inputs,
-            post=lambda op, **keys: self.reports.append((op, keys)),
+            post=self._post,
             flush=self._flush,
             clock=lambda: self.now,
             wall_clock=lambda: int(self.now * 1e9),
         )
+
+    def _post(self, op: NodeOp, **keys: Any) -> None:
+        if op is NodeOp.INPUT_OPENED:
+            self.opened.append(keys['input'])
+        else:
+            self.reports.append((op, keys))
 
     def _flush(self) -> None:
         self.flushed = len(self.reports)
@@ -101,6 +108,7 @@ def test_a_paused_node_gets_no_message_and_what_waited_is_dropped() -> None:
     world.inbox.message('camera', 3)
     assert world.taken() == [3]
     assert world.reports == []
+    assert world.opened == ['camera']
 
 
 def test_a_paused_node_still_gets_control_events() -> None:

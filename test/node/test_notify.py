@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adora_ros.node.notify import LifeSigns, Notifier, from_environment
+from adora_ros.transport import lifepage
+from adora_ros.transport.lifepage import LifePage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,3 +120,16 @@ def test_an_empty_environment_is_silent() -> None:
     notifier, life = from_environment({})
     life.alive()
     assert not notifier.send('READY=1')
+
+
+def test_every_proof_of_life_is_noted_whether_or_not_it_is_sent() -> None:
+    clock, sent = Clock(), list[str]()
+    fd = lifepage.create()
+    life, page = LifeSigns(sent.append, 2.0, clock), LifePage(fd)
+    life.page = LifePage(fd)
+    os.close(fd)
+    for now in (100.0, 100.1, 100.4):
+        clock.now = now
+        life.alive()
+        assert page.read() == now
+    assert sent == ['WATCHDOG=1']

@@ -226,15 +226,19 @@ def test_values_and_metadata_arrive_as_they_were_sent(dataflow: Dataflow) -> Non
 def test_ports_with_a_type_carry_ros_messages(dataflow: Dataflow) -> None:
     src = dataflow.node(
         'src',
-        source('from std_msgs.msg import String; node.send_output("out", String(data="hello"))'),
+        source(
+            'from std_msgs.msg import String; '
+            'node.send_output("out", String(data="hello")); node.send_output("out", pa.array([{"data": "again"}]))'
+        ),
         outputs=(topic_output(type='std_msgs/msg/String'),),
     )
     sink = dataflow.node(
         'sink',
         """
         from adora_ros.node import Node
-        event = Node().next()
-        print('got', event['value'], list(event['metadata']), flush=True)
+        node = Node()
+        for event in (node.next(), node.next()):
+            print('got', event['message'], event['value'].to_pylist(), list(event['metadata']), flush=True)
         """,
         inputs=(topic_input(type='std_msgs/msg/String'),),
     )
@@ -243,7 +247,10 @@ def test_ports_with_a_type_carry_ros_messages(dataflow: Dataflow) -> None:
     sink.activate()
     src.activate({'out': ['/df/sink']})
     assert sink.wait() == 0
-    assert sink.line('got') == "got std_msgs.msg.String(data='hello') ['timestamp']"
+    assert [line for line in sink.lines if line.startswith('got')] == [
+        "got std_msgs.msg.String(data='hello') [{'data': 'hello'}] ['timestamp']",
+        "got std_msgs.msg.String(data='again') [{'data': 'again'}] ['timestamp']",
+    ]
 
 
 def test_a_message_that_is_not_arrow_is_an_error_event(dataflow: Dataflow) -> None:

@@ -81,18 +81,24 @@ def test_arrow_port_refuses_other_bytes(raw: bytes) -> None:
         ArrowPort().from_message(raw)
 
 
-def test_ros_port_carries_the_message_itself() -> None:
+def test_ros_port_carries_the_message_and_its_arrow_form() -> None:
     port = open_port('std_msgs/msg/String')
     message = String(data='hello')
     assert port.message_type is String
     assert port.to_message(message, {}, STAMP) is message
     assert port.to_message(message, {'timestamp': SENT}, STAMP) is message
     decoded = port.from_message(serialize_message(message), timestamp=STAMP.timestamp)
-    assert decoded.value == message
+    assert decoded.message == message
+    assert decoded.value.equals(pa.array([{'data': 'hello'}]))
     assert decoded.metadata == {'timestamp': SENT}
     assert (decoded.incarnation, decoded.seq) == (None, None)
-    assert port.from_message(message).value is message
+    assert port.from_message(message).message is message
     assert port.from_message(message).metadata == {}
+
+
+@pytest.mark.parametrize('value', [pa.array([{'data': 'hello'}]), {'data': 'hello'}], ids=['Arrow', 'dict'])
+def test_ros_port_makes_the_message(value: Any) -> None:
+    assert RosPort(String).to_message(value, None, STAMP) == String(data='hello')
 
 
 def test_ros_port_warns_of_metadata_it_leaves_behind() -> None:
@@ -106,7 +112,7 @@ def test_ros_port_refuses_another_type(value: Any) -> None:
         RosPort(String).to_message(value, None, STAMP)
     assert str(caught.value) == (
         f'this output carries std_msgs/msg/String, not {type(value).__name__}: '
-        'send a message of that type, or remove `type` from the output'
+        'send a message of that type, a struct array or a dict of its fields, or remove `type` from the output'
     )
 
 

@@ -1,0 +1,113 @@
+"""ROS beside an event loop: a context, its nodes, and one thread that only serves them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import rclpy
+from rclpy.context import Context
+from rclpy.experimental import EventsExecutor
+from rclpy.signals import SignalHandlerOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rclpy.node import Node
+
+NodeT = TypeVar('NodeT', bound='Node')
+
+SPIN = 1.0
+"""Seconds that the executor waits at most before it looks whether it is to end."""
+LAST_ROUNDS = 4
+"""Times that the end goes to the back of the executor's queue, where answers of asynchronous services go, too."""
+READY_POLL = 0.02
+"""Seconds between two looks whether a service is there."""
+
+
+class RosThread:
+    """A ROS context, nodes in it, and the thread that serves them."""
+
+    def __init__(self) -> None:
+        self.context = Context()
+        rclpy.init(context=self.context, signal_handler_options=SignalHandlerOptions.NO)
+        self.executor = EventsExecutor(context=self.context)
+        self._nodes: list[Node] = []
+        self._closing = False
+        self._thread = threading.Thread(target=self._spin, name='adora-ros', daemon=True)
+
+    def add(self, make: Callable[[Context], NodeT]) -> NodeT:
+        """Make a node in the context, serve it, and return it."""
+        node = make(self.context)
+        self._nodes.append(node)
+        self.executor.add_node(node)
+        return node
+
+    def start(self) -> None:
+        """Start to serve."""
+        self._thread.start()
+
+    def close(self, timeout: float = 2.0) -> None:
+        """End the thread, then the nodes, then the context: in another order the participant stays."""
+        if self._thread.is_alive():
+            self.executor.create_task(self._end, LAST_ROUNDS)
+            self._thread.join(timeout)
+        self.executor.shutdown()
+        for node in self._nodes:
+            node.destroy_node()
+        with contextlib.suppress(RuntimeError):
+            self.context.shutdown()
+
+    def _end(self, rounds: int) -> None:
+        self._closing = not rounds
+        if rounds:
+            self.executor.create_task(self._end, rounds - 1)
+
+    def _spin(self) -> None:
+        """Turn the executor; its ``spin()`` would never call anything back."""
+        while not self._closing:
+            try:
+                self.executor.spin_once(SPIN)
+            except Exception as error:  # noqa: BLE001 - a callback that fails must not end the service of all others
+                self._nodes[0].get_logger().error(f'callback failed: {error!r}')
+
+    async def call(self, client: Any, request: Any, timeout: float) -> Any:
+        """Call a service from the event loop, as soon as it is there.
+
+        Args:
+            client: An rclpy client of one of the nodes.
+            request: The request.
+            timeout: Seconds to wait for the response.
+
+        Raises:
+            asyncio.TimeoutError: no response came; the pending request is forgotten.
+
+        """
+        return await asyncio.wait_for(self._call(client, request), timeout)
+
+    async def _call(self, client: Any, request: Any) -> Any:
+        while not client.service_is_ready():  # noqa: ASYNC110 - ROS has no event for it
+            await asyncio.sleep(READY_POLL)
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Any] = loop.create_future()
+
+        def done(future: Any) -> None:
+            loop.call_soon_threadsafe(_settle, answer, future)
+
+        future = client.call_async(request)
+        future.add_done_callback(done)
+        try:
+            return await answer
+        finally:
+            client.remove_pending_request(future)
+
+
+def _settle(answer: asyncio.Future[Any], future: Any) -> None:
+    if answer.done():
+        return
+    if future.exception() is not None:
+        answer.set_exception(future.exception())
+    else:
+        answer.set_result(future.result())

@@ -1,0 +1,136 @@
+"""The Fast DDS profile, and what dead participants leave behind."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from adora_ros.manager import dds
+
+SPACE = '{http://www.eprosima.com}'
+HOLDER = 'import fcntl, sys; f = open(sys.argv[1], "ab"); fcntl.flock(f, 2); print("up", flush=True); sys.stdin.read()'
+
+
+@pytest.mark.parametrize(
+    ('env', 'one_host', 'wanted'),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}, True, True),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}, True, True),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'localhost'}, True, True),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': ''}, True, True),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF'}, True, False),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SYSTEM_DEFAULT'}, True, False),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF', 'ROS_LOCALHOST_ONLY': '1'}, True, True),
+        ({'RMW_IMPLEMENTATION': 'rmw_fastrtps_cpp'}, True, True),
+        ({'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'}, True, False),
+        ({'RMW_IMPLEMENTATION': 'rmw_zenoh_cpp'}, True, False),
+        ({'FASTDDS_DEFAULT_PROFILES_FILE': '/mine.xml'}, True, False),
+        ({'FASTRTPS_DEFAULT_PROFILES_FILE': '/mine.xml'}, True, False),
+        ({'ROS_DISCOVERY_SERVER': '10.0.0.1'}, True, False),
+        ({'ROS_STATIC_PEERS': '10.0.0.1'}, True, False),
+        ({'ROS_STATIC_PEERS': ''}, True, True),
+    ],
+)
+def test_the_profile_replaces_no_choice_of_the_user(env: dict[str, str], one_host: bool, wanted: bool) -> None:  # noqa: FBT001
+    assert dds.wants_profile(env, one_host=one_host) is wanted
+
+
+def value(profile: str, *path: str) -> str | None:
+    root = ET.fromstring(profile)  # noqa: S314 - our own text
+    return root.findtext('.//' + '/'.join(SPACE + name for name in path))
+
+
+@pytest.mark.parametrize(
+    ('participants', 'peers', 'announcement'),
+    [(1, '32', ('0', '500000000')), (20, '32', ('0', '500000000')), (25, '37', ('0', '500000000')),
+     (30, '42', ('0', '500000000')), (31, '43', ('1', '0')), (200, '212', ('1', '0'))],
+)  # fmt: skip
+def test_everybody_finds_everybody(participants: int, peers: str, announcement: tuple[str, str]) -> None:
+    profile = dds.profile(participants, loopback=True)
+    assert value(profile, 'maxInitialPeersRange') == peers
+    found = (value(profile, 'leaseAnnouncement', 'sec'), value(profile, 'leaseAnnouncement', 'nanosec'))
+    assert found == announcement
+    assert value(profile, 'leaseDuration', 'sec') == '5'
+
+
+def test_the_profile_for_this_host_is_bound_to_it() -> None:
+    profile = dds.profile(3, loopback=True)
+    assert value(profile, 'interfaceWhiteList', 'address') == '127.0.0.1'
+    assert value(profile, 'defaultUnicastLocatorList', 'locator', 'udpv4', 'address') == '127.0.0.1'
+    assert value(profile, 'useBuiltinTransports') == 'false'
+
+
+def test_the_profile_for_the_network_is_not() -> None:
+    assert '127.0.0.1' not in dds.profile(3, loopback=False)
+
+
+def test_the_profile_is_written_where_fast_dds_looks(tmp_path: Path) -> None:
+    env = dds.write_profile(tmp_path, 3, {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'})
+    ((name, file),) = env.items()
+    assert name in dds.PROFILE_VARIABLES
+    assert '127.0.0.1' in Path(file).read_text(encoding='utf-8')
+    other = dds.write_profile(tmp_path, 3, {})
+    assert other.keys() == env.keys()
+    assert other != env
+
+
+def segment(folder: Path, number: int, *, age: float = 60.0) -> tuple[Path, Path]:
+    files = (folder / f'fastdds_{number:016x}', folder / f'fastdds_{number:016x}_el')
+    for file in files:
+        file.touch()
+        stamp = file.stat().st_mtime - age
+        os.utime(file, (stamp, stamp))
+    return files
+
+
+def test_segments_of_the_dead_are_removed_and_those_of_the_living_are_kept(tmp_path: Path) -> None:
+    dead, alive, killed = segment(tmp_path, 1), segment(tmp_path, 2), segment(tmp_path, 3)
+    command = [sys.executable, '-I', '-S', '-c', HOLDER]
+    streams = {'stdin': subprocess.PIPE, 'stdout': subprocess.PIPE}
+    with subprocess.Popen([*command, str(killed[1])], **streams) as holder:  # type: ignore[call-overload]
+        assert holder.stdout.readline() == b'up\n'
+        holder.kill()
+    with subprocess.Popen([*command, str(alive[1])], **streams) as holder:  # type: ignore[call-overload]
+        assert holder.stdout.readline() == b'up\n'
+        assert dds.clean_segments(tmp_path) == 2
+        assert all(file.exists() for file in alive)
+        assert not any(file.exists() for file in (*dead, *killed))
+        holder.kill()
+    assert dds.clean_segments(tmp_path) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_segment_that_may_still_be_in_the_making_is_kept(tmp_path: Path) -> None:
+    files = segment(tmp_path, 1, age=1.0)
+    assert dds.clean_segments(tmp_path) == 0
+    assert all(file.exists() for file in files)
+    assert dds.clean_segments(tmp_path, min_age=0.5) == 1
+
+
+def test_other_files_are_left_alone(tmp_path: Path) -> None:
+    names = ('fastdds_port7400', 'fastdds_port7400_el', 'sem.fastdds_port7400_mutex', 'fastdds_XYZ_el', 'somebody')
+    for name in names:
+        file = tmp_path / name
+        file.touch()
+        os.utime(file, (0, 0))
+    assert dds.clean_segments(tmp_path) == 0
+    assert {file.name for file in tmp_path.iterdir()} == set(names)
+
+
+def test_a_lock_is_held_by_nobody_after_the_look(tmp_path: Path) -> None:
+    _, lock = segment(tmp_path, 1, age=0.0)
+    dds.clean_segments(tmp_path, min_age=100.0)
+    with lock.open('ab') as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_folder_that_is_not_there_has_no_segments(tmp_path: Path) -> None:
+    assert dds.clean_segments(tmp_path / 'none') == 0

@@ -1,0 +1,101 @@
+"""Where a run keeps its files, and the claim on a name."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from adora_ros.dataflow import loads
+from adora_ros.errors import ManagerError
+from adora_ros.manager.rundir import NameClaim, dataflow_folder, log_root, make_run_folder
+
+HOLDER = """
+import sys
+from adora_ros.manager.rundir import NameClaim
+claim = NameClaim(sys.argv[1])
+print('up', flush=True)
+sys.stdin.read()
+"""
+NAME = '/flow/manager'
+
+
+def test_the_log_root_is_that_of_ros(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('ROS_LOG_DIR', '~/logs')
+    monkeypatch.setenv('HOME', '/home/somebody')
+    monkeypatch.delenv('ROS_HOME', raising=False)
+    assert log_root() == Path('/home/somebody/logs')
+    monkeypatch.setenv('ROS_LOG_DIR', '')
+    assert log_root() == Path('/home/somebody/.ros/log')
+    monkeypatch.setenv('ROS_HOME', '/srv/ros')
+    assert log_root() == Path('/srv/ros/log')
+
+
+def test_a_log_root_that_cannot_be_written_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / 'file').touch()
+    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'file'))
+    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))
+    assert dataflow_folder('flow') == tmp_path / f'adora_ros_{os.getuid()}' / 'flow'
+    assert (tmp_path / f'adora_ros_{os.getuid()}' / 'flow').is_dir()
+
+
+def test_no_folder_at_all_is_an_error_that_names_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / 'file').touch()
+    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'file'))
+    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path / 'file'))
+    with pytest.raises(ManagerError, match='set ROS_LOG_DIR to one that can') as caught:
+        dataflow_folder('flow')
+    assert str(caught.value).count('Not a directory') == 2
+
+
+def test_a_run_has_a_folder_with_the_dataflow_as_given(tmp_path: Path) -> None:
+    (tmp_path / 'n.py').touch()
+    text = 'nodes:\n  - id: n\n    path: n.py\n    env: {A: 1}\n'
+    dataflow = loads(text, path=tmp_path / 'flow.yml')
+    folder = make_run_folder(dataflow, 'some-uuid')
+    assert folder == log_root() / 'flow' / 'some-uuid'
+    descriptor = json.loads((folder / 'dataflow.json').read_text(encoding='utf-8'))
+    assert descriptor == {'nodes': [{'id': 'n', 'path': 'n.py', 'env': {'A': 1}}]}
+    with pytest.raises(ManagerError, match='File exists; set ROS_LOG_DIR'):
+        make_run_folder(dataflow, 'some-uuid')
+
+
+def test_a_name_is_refused_while_another_process_holds_it() -> None:
+    command = [sys.executable, '-c', HOLDER, NAME]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b'up\n'
+        text = rf'^/flow/manager is already running \(pid {holder.pid}\); stop it or choose another --name$'
+        for _ in range(20):
+            with pytest.raises(ManagerError, match=text):
+                NameClaim(NAME)
+        NameClaim('/other/manager').release()
+        holder.kill()
+        holder.wait()
+        NameClaim(NAME).release()
+
+
+def test_a_name_is_free_after_its_release() -> None:
+    for _ in range(2):
+        NameClaim(NAME).release()
+
+
+def test_a_name_is_claimed_per_domain(monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = NameClaim(NAME)
+    monkeypatch.setenv('ROS_DOMAIN_ID', '231')
+    NameClaim(NAME).release()
+    claim.release()
+
+
+def test_a_name_may_be_as_long_as_ros_allows() -> None:
+    long = '/' + 'n' * 200 + '/manager'
+    claim = NameClaim(long)
+    NameClaim(long[:-1]).release()
+    with pytest.raises(ManagerError, match='already running'):
+        NameClaim(long)
+    claim.release()

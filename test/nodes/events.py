@@ -1,0 +1,16 @@
+"""Marks every event that it gets, until it is told to stop."""
+
+from __future__ import annotations
+
+import os
+
+import pyarrow as pa
+from marks import mark
+
+from adora_ros import Node
+
+mark('pid', os.getpid())
+for event in Node():
+    value = event['value'] if event['type'] == 'INPUT' else None
+    mark(event['type'], event.get('id', ''), value.to_pylist() if isinstance(value, pa.Array) and len(value) else '')
+mark('end')
