@@ -17,13 +17,12 @@ if TYPE_CHECKING:
         InputClosed,
         InputRecovered,
         InputState,
-        InputTracker,
         NodeFailed,
         NodeRestarted,
         Stop,
         StopCause,
     )
-    from adora_ros.node import Node
+    from adora_ros.node import InputTracker, Node
 
 __all__ = [
     'Error',
@@ -40,12 +39,15 @@ __all__ = [
     'StopCause',
 ]
 
+_NODE = frozenset({'InputTracker', 'Node'})
+
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         msg = f'module {__name__!r} has no attribute {name!r}'
         raise AttributeError(msg)
-    value = getattr(importlib.import_module('adora_ros.node' if name == 'Node' else 'adora_ros.inputs'), name)
+    package = 'adora_ros.node' if name in _NODE else 'adora_ros.inputs'
+    value = getattr(importlib.import_module(package), name)
     globals()[name] = value
     return value
 

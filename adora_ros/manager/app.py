@@ -20,7 +20,7 @@ from adora_ros.manager.incarnation import stop_ladder
 from adora_ros.manager.journal import Journal
 from adora_ros.manager.logs import LogFile, LogPump
 from adora_ros.manager.options import Listener, Options, Outcome
-from adora_ros.manager.processes import PosixProcesses, survives_hangup, use_default_signals
+from adora_ros.manager.processes import STOP_SIGNALS, PosixProcesses, survives_hangup, use_default_signals
 from adora_ros.manager.ros import RosThread
 from adora_ros.manager.run import Run
 from adora_ros.manager.rundir import NameClaim, dataflow_folder, make_run_folder
@@ -34,7 +34,6 @@ STATUS_PERIOD = 1.0
 """Seconds between two publications of an unchanged status."""
 STATUS_DELAY = 0.02
 """Seconds for which changes are collected before the status is published."""
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 UNKNOWN_PARTICIPANTS = 64
 """Processes to provide for while no dataflow is loaded."""
 KILLING_SIGNAL = 3
@@ -92,10 +91,11 @@ class Manager:
         self._idle = asyncio.Event()
         self._idle.set()
         claim = NameClaim(f'{self._options.namespace}/{self._options.node_name}')
-        use_default_signals()
+        use_default_signals(hold=STOP_SIGNALS)
         handled = [number for number in STOP_SIGNALS if number != signal.SIGHUP or not survives_hangup()]
         for number in handled:
             self._loop.add_signal_handler(number, self._on_signal, number)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
         try:
             return await self._main()
         finally:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from adora_ros.errors import SpawnError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,18 +198,34 @@ def _is_live_member(folder: str, group: int) -> bool:
     return int(process_group) == group and state not in {'Z', 'X'}
 
 
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""What a manager takes as a request to stop."""
 _IGNORED_BY_PYTHON = {signal.SIGPIPE, signal.SIGXFSZ}
 """Python turns them into errors, and :mod:`subprocess` restores them for children."""
 
 
-def use_default_signals() -> None:
+def hold_stop_signals() -> None:
+    """Have stop signals wait until there is a handler for them.
+
+    A ``KeyboardInterrupt`` while modules are being imported may be lost: Python raises it in a clean-up function, where
+    it is reported and ignored.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+
+
+def use_default_signals(*, hold: Iterable[int] = ()) -> None:
     """Undo what the caller may have ignored or blocked, so that children start with default dispositions.
 
     A shell that starts a job in the background ignores SIGINT for it, and ``nohup`` ignores SIGHUP; both would
     otherwise be inherited by every node. This process itself goes on to ignore SIGHUP, which is what ``nohup`` is for:
     a handler that does nothing is not inherited.
+
+    Args:
+        hold: Signals that stay blocked if they are.
+
     """
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked.intersection(hold))
     for number in signal.valid_signals():
         if number not in _IGNORED_BY_PYTHON and signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, _do_nothing if number == signal.SIGHUP else signal.SIG_DFL)

@@ -52,8 +52,12 @@ def with_incompatible_qos(given: Any, report: Callable[[str], None]) -> Any:
     callbacks = SubscriptionEventCallbacks() if given is None else copy.copy(given)
     user = callbacks.incompatible_qos
 
+    reported = 0
+
     def incompatible(info: Any) -> None:
-        if info.total_count_change > 0:
+        nonlocal reported
+        if info.total_count > reported:  # the EventsExecutor can give a total_count_change of 0 for a new publisher
+            reported = info.total_count
             report(qos_policy_name_from_kind(info.last_policy_kind).lower())
         if user is not None:
             user(info)

@@ -227,6 +227,7 @@ def test_counters_are_logged_when_one_has_changed(tmp_path: Path, run: Runs) -> 
     assert manager.texts('STATS')[-1] == (
         'fault tolerance stats restarts=2 health_kills=0 startup_kills=0 input_timeouts=0 cb_recoveries=0'
     )
+    manager.event('NODE_ENDED', 'n')
     count = len(manager.all('STATS'))
     assert manager.interrupt() == 1
     assert len(manager.all('STATS')) == count

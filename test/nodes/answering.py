@@ -21,7 +21,7 @@ class Answering(Node):
     def __init__(self, name: str) -> None:
         """Subscribe and publish."""
         super().__init__(name)
-        self._prefix = self.declare_parameter('prefix', 'none').value
+        self._prefix: str = self.declare_parameter('prefix', 'none').value
         self._answers = self.create_publisher(String, 'answer', 10)
         self.create_subscription(String, 'question', self._on_question, 10)
         mark('name', self.get_fully_qualified_name())

@@ -19,7 +19,11 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ET.parse(ROOT / 'package.xml').getroot()  # noqa: S314 - our own file
 OPTIONAL = {'launch'}
 """What has no wheel, and is only imported where it is there."""
-COMMANDS = {'adora': 'adora_ros.cli.main:main', 'manager': 'adora_ros.cli.manager:main'}
+COMMANDS = {
+    'adora': 'adora_ros.cli.main:main',
+    'coordinator': 'adora_ros.cli.coordinator:main',
+    'manager': 'adora_ros.cli.manager:main',
+}
 
 
 def names(text: str) -> set[str]:
@@ -65,7 +69,8 @@ def test_requirements_name_no_index() -> None:
 
 
 def test_entry_points() -> None:
-    points = {point.name: point for point in metadata.distribution('adora_ros').entry_points}
+    scripts = metadata.distribution('adora_ros').entry_points.select(group='console_scripts')
+    points = {point.name: point for point in scripts}
     assert {name: point.value for name, point in points.items()} == COMMANDS
     for point in points.values():
         assert callable(point.load())

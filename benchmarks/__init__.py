@@ -1,0 +1,1 @@
+"""Measurements of this package beside others; run from a checkout, not installed."""
