@@ -45,6 +45,7 @@ setup(
     entry_points={
         'console_scripts': [
             'adora = adora_ros.cli.main:main',
+            'coordinator = adora_ros.cli.coordinator:main',
             'manager = adora_ros.cli.manager:main',
         ],
         'launch.frontend.launch_extension': ['adora_ros = adora_ros.launch'],

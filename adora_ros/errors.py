@@ -31,9 +31,33 @@ class LifecycleError(AdoraError, RuntimeError):
     """A lifecycle transition failed; the text is the node's own where there is one."""
 
 
+class TransitionFailedError(LifecycleError):
+    """A node answered that a transition failed, which in ROS comes without a reason."""
+
+
 class LifecycleTimeoutError(LifecycleError, TimeoutError):
     """A lifecycle transition did not end before its deadline."""
 
 
 class ManagerError(AdoraError, RuntimeError):
     """The manager cannot do what it was asked to do."""
+
+
+class RecordError(AdoraError, ValueError):
+    """A record of the coordinator that cannot be, or a step that its state does not allow."""
+
+
+class StoreError(AdoraError, OSError):
+    """The coordinator's store cannot be read or written."""
+
+
+class StoreVersionError(StoreError):
+    """A database was written by another version, or by another program; it has been left untouched."""
+
+
+class StaleGenerationError(AdoraError, RuntimeError):
+    """A record was changed by somebody else since it was read."""
+
+
+class CoordinatorError(AdoraError, RuntimeError):
+    """The coordinator cannot do what it was asked to do."""

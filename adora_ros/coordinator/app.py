@@ -1,0 +1,250 @@
+"""A coordinator as a whole: from the command line's options to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import os
+import signal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.logging import get_logger
+from std_srvs.srv import Trigger
+
+from adora_ros.coordinator import labels, protocol
+from adora_ros.coordinator.fallback import FallbackStore
+from adora_ros.coordinator.node import CoordinatorNode
+from adora_ros.coordinator.opening import open_or_fall_back
+from adora_ros.coordinator.parameters import RecordParameters
+from adora_ros.coordinator.records import DataflowRecord
+from adora_ros.coordinator.registry import Recovery, Registry
+from adora_ros.coordinator.storenode import StoreNode
+from adora_ros.errors import AdoraError, CoordinatorError, ManagerError, TransportError
+from adora_ros.manager import dds
+from adora_ros.manager.rundir import NameClaim, dataflow_folder
+from adora_ros.transport.rosthread import RosThread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from adora_ros.coordinator.protocol import Report
+    from adora_ros.coordinator.records import Record
+    from adora_ros.coordinator.store import CoordinatorStore
+
+NAME = '/adora/coordinator'
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+TICK = 0.5
+"""Seconds between two looks at who has been silent for too long."""
+ASK_TIMEOUT = 3.0
+"""Seconds that a manager has to give a full report."""
+PATIENCE = 30.0
+"""Seconds that a service waits for the thread that owns the records."""
+PARTICIPANTS = 128
+"""Processes on this host that a coordinator is to find, where they have to be looked for one by one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a coordinator is told.
+
+    Attributes:
+        store: ``memory``, ``sqlite`` or ``sqlite:PATH``.
+        recovery: What to do with dataflows that were not final when the last coordinator ended.
+
+    """
+
+    store: str = 'memory'
+    recovery: Recovery = Recovery.ADOPT
+
+
+class Coordinator:
+    """Owns the records on the event loop, and talks ROS on a thread of its own."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._log: Any = get_logger('adora.coordinator')
+        self._asking: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._later: dict[tuple[str, str], Report] = {}
+
+    async def main(self) -> int:
+        """Run until a signal comes; return the exit code.
+
+        Raises:
+            CoordinatorError: the options are wrong, or the ROS domain has a coordinator already.
+            StoreVersionError: the database is one of another version.
+
+        """
+        self._loop = asyncio.get_running_loop()
+        self._done = asyncio.Event()
+        claim = _claim()
+        for number in STOP_SIGNALS:
+            self._loop.add_signal_handler(number, self._done.set)
+        try:
+            store, kind = open_or_fall_back(self._options.store, warn=self.warn)
+            try:
+                await self._serve(store, kind)
+            finally:
+                store.close()
+        finally:
+            for number in STOP_SIGNALS:
+                self._loop.remove_signal_handler(number)
+            claim.release()
+        return 0
+
+    async def _serve(self, store: CoordinatorStore, kind: str) -> None:
+        dds.clean_segments()
+        os.environ.update(_dds_environment())
+        self._ros = RosThread()
+        try:
+            self._start(store)
+            unfinished = self._registry.recover(self._options.recovery, self._loop.time())
+            self._ros.start()
+            known = len(self._registry.list(DataflowRecord))
+            self._log.info(f'coordinator ready: store {kind}, {known} dataflows, {unfinished} of them not final')
+            await self._run(store)
+        finally:
+            for task in tuple(self._asking.values()):
+                task.cancel()
+            # Off the loop, which a service that is being answered may need.
+            await self._loop.run_in_executor(None, self._ros.close)
+
+    def _start(self, store: CoordinatorStore) -> None:
+        try:
+            self._node = self._ros.add(lambda context: CoordinatorNode(context=context, on_report=self._on_report))
+        except (InvalidParameterTypeException, InvalidParameterValueException) as error:
+            msg = f'{error}; the timeouts are numbers of seconds with a decimal point, such as 30.0'
+            raise CoordinatorError(msg) from error
+        self._registry = Registry(store, observer=self, limits=self._node.limits, label=labels.now)
+        records = RecordParameters(self._registry, clock=self._loop.time, label=labels.now)
+        self._store_node = self._ros.add(
+            lambda context: StoreNode(context=context, records=records, on_owner=self._on_loop)
+        )
+
+    async def _run(self, store: CoordinatorStore) -> None:
+        done = self._loop.create_task(self._done.wait())
+        while not done.done():
+            await asyncio.wait({done}, timeout=TICK)
+            self._guarded(lambda: self._registry.tick(self._loop.time(), TICK))
+            if isinstance(store, FallbackStore):
+                store.save()
+        self._guarded(self._registry.shut_down)
+        self._log.info('coordinator ending')
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """Do what may be refused for one record without giving up on all others."""
+        try:
+            work()
+        except AdoraError as error:
+            self.warn(str(error))
+
+    # Observer of the records
+
+    def changed(self, before: Record | None, after: Record | None) -> None:
+        """Publish a change, as parameters, and as an event if a dataflow made a step."""
+        self._store_node.publish_change(before, after)
+        if not isinstance(after, DataflowRecord):
+            return
+        if isinstance(before, DataflowRecord) and before.status is after.status:
+            return
+        text = f'dataflow {after.name} is {after.status.value}' + (f': {after.error}' if after.error else '')
+        self._log.info(f'{text} ({after.uuid})')
+        facts = {'dataflow': after.name, 'uuid': after.uuid, 'status': after.status.value, 'error': after.error}
+        self._node.publish_event('DataflowChanged', text, warn=bool(after.error), **facts)
+
+    def machine_lost(self, machine: str, age: float) -> None:
+        """Tell everybody that a machine fell silent."""
+        text = f'peer daemon disconnected daemon_id={machine}'
+        self.warn(f'{text}, not heard of for {age:.1f} s')
+        self._node.publish_event('PeerDaemonDisconnected', text, warn=True, machine=machine, age=f'{age:.3f}')
+
+    def machine_back(self, machine: str) -> None:
+        """Tell everybody that a machine is back."""
+        text = f'peer daemon connected daemon_id={machine}'
+        self._log.info(text)
+        self._node.publish_event('PeerDaemonConnected', text, machine=machine)
+
+    def warn(self, text: str) -> None:
+        """Log one line."""
+        self._log.warning(text)
+
+    # Reports
+
+    def _on_report(self, text: str) -> None:
+        self._loop.call_soon_threadsafe(self._take_text, text)
+
+    def _take_text(self, text: str) -> None:
+        try:
+            report = protocol.decode(text)
+        except TransportError as error:
+            self._log.warning(f'{protocol.TOPIC}: {error}', throttle_duration_sec=5.0)
+            return
+        self._guarded(lambda: self._take(report))
+
+    def _take(self, report: Report) -> None:
+        source = (report.run, report.machine)
+        if source in self._asking:
+            self._later[source] = report
+        elif self._registry.take(report, self._loop.time()):
+            self._asking[source] = self._loop.create_task(self._ask(report))
+
+    async def _ask(self, report: Report) -> None:
+        """Ask a manager for what is missing; if it does not say, take what is known."""
+        source = (report.run, report.machine)
+        client: Any = None
+        try:
+            client = self._node.create_client(Trigger, report.service)
+            answer = await self._ros.call(client, Trigger.Request(), ASK_TIMEOUT)
+            full = protocol.decode(answer.message)
+            self._guarded(lambda: self._finish(full))
+        except (asyncio.TimeoutError, TransportError, RuntimeError, ValueError) as error:
+            self.warn(f'{report.service} gave no full report: {str(error) or "no answer"}')
+            self._guarded(lambda: self._finish(self._later.get(source, report)))
+        finally:
+            if client is not None:
+                self._node.destroy_client(client)
+            del self._asking[source]
+        later = self._later.pop(source, None)
+        if later is not None:
+            self._guarded(lambda: self._take(later))
+
+    def _finish(self, report: Report) -> None:
+        self._registry.take(report, self._loop.time(), final_word=True)
+
+    # What services ask for, on the ROS thread
+
+    def _on_loop(self, work: Callable[[], Any]) -> Any:
+        async def call() -> Any:
+            return work()
+
+        future = asyncio.run_coroutine_threadsafe(call(), self._loop)
+        try:
+            return future.result(PATIENCE)
+        except concurrent.futures.TimeoutError as error:
+            future.cancel()
+            msg = f'the coordinator is busy, and did not answer within {PATIENCE:g} s'
+            raise CoordinatorError(msg) from error
+
+
+def _claim() -> NameClaim:
+    try:
+        return NameClaim(NAME)
+    except ManagerError as error:
+        msg = f'{str(error).partition(";")[0]}; a ROS domain has one coordinator: stop it, or use another domain'
+        raise CoordinatorError(msg) from error
+
+
+def _dds_environment() -> dict[str, str]:
+    """Return the variables that select a Fast DDS profile with which all processes on this host are found."""
+    one_host = (
+        os.environ.get('ROS_AUTOMATIC_DISCOVERY_RANGE', '').upper() == 'LOCALHOST'
+        or os.environ.get('ROS_LOCALHOST_ONLY') == '1'
+    )
+    if not dds.wants_profile(os.environ, one_host=one_host):
+        return {}
+    try:
+        return dds.write_profile(dataflow_folder('adora'), PARTICIPANTS, os.environ)
+    except OSError as error:
+        msg = f'{error.filename}: {error.strerror}; set ROS_LOG_DIR to a folder that can be written'
+        raise CoordinatorError(msg) from error

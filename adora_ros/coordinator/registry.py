@@ -1,0 +1,381 @@
+"""The one owner of the records: takes reports in, notices silence, and writes every step to the store.
+
+Without ROS and without a clock: time is an argument, in seconds of a steady clock.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+from adora_ros.coordinator.protocol import (
+    MACHINE_TIMEOUT,
+    RECOVERY_TIMEOUT,
+    Report,
+    ReportKind,
+    Step,
+)
+from adora_ros.coordinator.records import (
+    COORDINATOR_RESTARTED,
+    DataflowRecord,
+    MachineRecord,
+    Part,
+    Presence,
+    Record,
+    RecordT,
+    Status,
+    combine,
+)
+from adora_ros.errors import RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from adora_ros.coordinator.store import CoordinatorStore
+
+_FORWARD = (Status.PENDING, Status.RUNNING, Status.STOPPING)
+"""The states that are not final, in the order in which a dataflow goes through them."""
+
+
+class Recovery(str, Enum):
+    """What a restarted coordinator does with dataflows that were not final."""
+
+    ADOPT = 'adopt'
+    """Wait for their managers to report."""
+    FAIL = 'fail'
+    """Mark them failed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Times, in seconds.
+
+    Attributes:
+        machine_timeout: Silence after which a manager is gone.
+        recovery_timeout: Time that managers have to report after a coordinator has started again.
+
+    """
+
+    machine_timeout: float = MACHINE_TIMEOUT
+    recovery_timeout: float = RECOVERY_TIMEOUT
+
+
+class Observer(Protocol):
+    """Whoever is told of what happens to the records."""
+
+    def changed(self, before: Record | None, after: Record | None) -> None:
+        """Take a change that has been written; None stands for no record."""
+
+    def machine_lost(self, machine: str, age: float) -> None:
+        """Take the news that a machine fell silent, ``age`` seconds ago."""
+
+    def machine_back(self, machine: str) -> None:
+        """Take the news that a machine that was lost reports again."""
+
+    def warn(self, text: str) -> None:
+        """Take one line about something that is not as it should be."""
+
+
+@dataclass
+class _Source:
+    """A manager that is expected to report: until when, and when it last did."""
+
+    deadline: float
+    heard_at: float
+
+
+class Registry:
+    """The records, and the managers and machines that are expected to report.
+
+    Args:
+        store: Where the records are kept.
+        observer: Told of every change.
+        limits: Times.
+        label: Returns the wall time as a label.
+
+    """
+
+    def __init__(
+        self, store: CoordinatorStore, *, observer: Observer, limits: Limits, label: Callable[[], str]
+    ) -> None:
+        self._store = store
+        self._observer = observer
+        self._limits = limits
+        self._label = label
+        self._sources: dict[tuple[str, str], _Source] = {}
+        self._lost: dict[str, dict[str, str]] = {}
+        self._recovering: dict[str, float] = {}
+        self._heard: dict[str, float] = {}
+        self._refused: set[tuple[str, str]] = set()
+        self._ticked_at: float | None = None
+
+    # Reading and writing, for everybody
+
+    def get(self, cls: type[RecordT], key: str) -> RecordT | None:
+        """Return a record, or None."""
+        return self._store.get(cls, key)
+
+    def list(self, cls: type[RecordT]) -> tuple[RecordT, ...]:
+        """Return all records of a kind, ordered by key."""
+        return self._store.list(cls)
+
+    @property
+    def failure(self) -> str:
+        """Why what was written last is in memory only; empty if it is where it should be."""
+        return self._store.failure
+
+    def commit(self, before: Record | None, after: Record) -> None:
+        """Write the next generation of a record and tell the observer.
+
+        Raises:
+            StaleGenerationError: somebody else has changed it.
+            RecordError: it is too large.
+            StoreError: it cannot be written.
+
+        """
+        self._store.put(after)
+        self._observer.changed(before, after)
+
+    def delete(self, record: Record) -> None:
+        """Forget a record that nothing happens to any more.
+
+        Raises:
+            RecordError: it is in use.
+
+        """
+        if isinstance(record, DataflowRecord) and not record.status.final:
+            msg = f'dataflows.{record.uuid} is {record.status.value}; stop it first'
+            raise RecordError(msg)
+        if isinstance(record, MachineRecord) and any(machine == record.id for _, machine in self._sources):
+            msg = f'machines.{record.id} reports; stop its managers first'
+            raise RecordError(msg)
+        self._store.delete(type(record), record.key)
+        self._lost.pop(record.key, None)
+        self._observer.changed(record, None)
+
+    def heartbeat_age(self, machine: str, now: float) -> float | None:
+        """Return the seconds since a machine was last heard of, or None if it was not in this life."""
+        heard = self._heard.get(machine)
+        return None if heard is None else now - heard
+
+    # The life of the coordinator
+
+    def recover(self, recovery: Recovery, now: float) -> int:
+        """Take up what the last coordinator left, once, at the start; return how many dataflows were not final."""
+        unfinished = [record for record in self.list(DataflowRecord) if not record.status.final]
+        for record in unfinished:
+            if recovery is Recovery.FAIL:
+                self.commit(record, record.moved(self._label(), Status.FAILED, COORDINATOR_RESTARTED))
+                continue
+            if record.status is not Status.RECOVERING:
+                self.commit(record, record.moved(self._label(), Status.RECOVERING))
+            self._recovering[record.uuid] = now + self._limits.recovery_timeout
+            for part in record.parts:
+                if not part.status.final:
+                    deadline = now + self._limits.recovery_timeout
+                    self._sources[record.uuid, part.machine] = _Source(deadline=deadline, heard_at=now)
+        expected = {machine for _, machine in self._sources}
+        for machine in self.list(MachineRecord):
+            if machine.status is Presence.CONNECTED and machine.id not in expected:
+                self.commit(machine, machine.changed(self._label(), status=Presence.LEFT))
+        return len(unfinished)
+
+    def shut_down(self) -> None:
+        """Leave the records as a coordinator that starts later is to find them."""
+        for record in self.list(DataflowRecord):
+            if not record.status.final and record.status is not Status.RECOVERING:
+                self.commit(record, record.moved(self._label(), Status.RECOVERING))
+
+    def tick(self, now: float, period: float) -> None:
+        """Notice who has been silent for too long.
+
+        Args:
+            now: The time.
+            period: Seconds after which this was to be called again. What is beyond it was the coordinator's own
+                absence, which is no silence of anybody.
+
+        """
+        if self._ticked_at is not None and now - self._ticked_at > 2 * period:
+            self._excuse(now - self._ticked_at - period)
+        self._ticked_at = now
+        for (run, machine), source in tuple(self._sources.items()):
+            if now >= source.deadline:
+                self._lose(run, machine, now - source.heard_at)
+        for run, deadline in tuple(self._recovering.items()):
+            if now >= deadline:
+                del self._recovering[run]
+                record = self.get(DataflowRecord, run)
+                if record is not None and record.status is Status.RECOVERING:
+                    text = COORDINATOR_RESTARTED
+                    self.commit(record, record.moved(self._label(), Status.FAILED, text, presumed=True))
+
+    def _excuse(self, absence: float) -> None:
+        for source in self._sources.values():
+            source.deadline += absence
+            source.heard_at += absence
+        for run in self._recovering:
+            self._recovering[run] += absence
+        for machine in self._heard:
+            self._heard[machine] += absence
+
+    # Reports
+
+    def take(self, report: Report, now: float, *, final_word: bool = False) -> bool:
+        """Take a report.
+
+        Args:
+            report: What a manager says.
+            now: The time.
+            final_word: Whether there is nobody to ask for what is missing: the gap is noted, and the state taken.
+
+        Returns:
+            Whether a full report is needed, since steps or the descriptor are missing.
+
+        """
+        record = self.get(DataflowRecord, report.run) or DataflowRecord(
+            uuid=report.run, name=report.dataflow, generation=0
+        )
+        part = record.part(report.machine)
+        if record.over or (part.status.final and report.last.seq <= part.seq):
+            self._refuse(record, report)
+            return False
+        self._hear(report, now)
+        seq = part.seq
+        steps = [step for step in _steps_of(report, final_word=final_word) if step.seq > seq]
+        gap = report.last.seq > seq and not (steps and (steps[0].seq == seq + 1 or report.kind is ReportKind.FULL))
+        # What comes first after a restart or a silence may be old: the topic keeps reports for who comes late.
+        comes_back = record.presumed or record.status is Status.RECOVERING
+        if (gap or (comes_back and report.kind is not ReportKind.FULL)) and not final_word:
+            return True
+        if steps and steps[0].seq > seq + 1:
+            missing = steps[0].seq - seq - 1
+            self._observer.warn(f'dataflow {report.dataflow}: {missing} steps on machine {report.machine} are lost')
+        if report.descriptor and not record.descriptor:
+            record = self._describe(record, report.descriptor, alone=not steps)
+        for step in steps:
+            record = self._step(record, report.machine, step)
+        record = self._adopt(record)
+        if record.part(report.machine).status.final or report.kind is ReportKind.BYE:
+            self._dismiss(report)
+        return not (record.descriptor or final_word)
+
+    def _refuse(self, record: DataflowRecord, report: Report) -> None:
+        """Say once that a manager runs what the records say has ended."""
+        source = (report.run, report.machine)
+        ended = report.kind is ReportKind.BYE or report.last.status.final
+        if not ended and not record.part(report.machine).status.final and source not in self._refused:
+            self._refused.add(source)
+            self._observer.warn(
+                f'dataflow {report.dataflow} is recorded as {record.status.value}, but machine {report.machine} '
+                f'still reports it; stop it there'
+            )
+
+    def _hear(self, report: Report, now: float) -> None:
+        self._heard[report.machine] = now
+        self._recovering.pop(report.run, None)
+        self._lost.get(report.run, {}).pop(report.machine, None)
+        deadline = now + self._limits.machine_timeout
+        self._sources[report.run, report.machine] = _Source(deadline=deadline, heard_at=now)
+        before = self.get(MachineRecord, report.machine)
+        if before is None:
+            stamp = self._label()
+            new = MachineRecord(id=report.machine, hostname=report.hostname, generation=0)
+            self.commit(None, new.changed(stamp))
+        elif before.status is not Presence.CONNECTED or before.hostname != report.hostname:
+            connected = before.changed(self._label(), status=Presence.CONNECTED, hostname=report.hostname)
+            self.commit(before, connected)
+            if before.status is Presence.DISCONNECTED:
+                self._observer.machine_back(report.machine)
+
+    def _step(self, record: DataflowRecord, machine: str, step: Step) -> DataflowRecord:
+        part = Part(machine=machine, status=step.status, error=step.error, seq=step.seq)
+        others = tuple(other for other in record.parts if other.machine != machine)
+        parts = tuple(sorted((*others, part), key=lambda each: each.machine))
+        machines = record.machines if machine in record.machines else (*record.machines, machine)
+        status, error = self._state(record, parts)
+        stamp = step.stamp or self._label()
+        after = record.changed(
+            stamp, parts=parts, machines=machines, status=status, error=error, presumed=self._is_presumed(record, parts)
+        )
+        self.commit(record if record.generation else None, after)
+        if after.over:
+            self._lost.pop(after.uuid, None)
+        return after
+
+    def _describe(self, record: DataflowRecord, descriptor: str, *, alone: bool) -> DataflowRecord:
+        """Add the descriptor: as a change of its own, unless a step follows that it can go with."""
+        if not alone:
+            return dataclasses.replace(record, descriptor=descriptor)
+        after = record.changed(self._label(), descriptor=descriptor)
+        self.commit(record if record.generation else None, after)
+        return after
+
+    def _adopt(self, record: DataflowRecord) -> DataflowRecord:
+        """Correct what was only presumed, once a manager reports."""
+        if not record.parts or not (record.presumed or record.status is Status.RECOVERING):
+            return record
+        status, error = self._state(record, record.parts)
+        if status is record.status:
+            return record
+        presumed = self._is_presumed(record, record.parts)
+        after = record.moved(self._label(), status, error, presumed=presumed)
+        self.commit(record, after)
+        return after
+
+    def _state(self, record: DataflowRecord, parts: tuple[Part, ...]) -> tuple[Status, str]:
+        """Return the state that follows from the parts; one that runs does not become pending by a late part."""
+        status, error = combine(parts, self._lost.get(record.uuid, {}))
+        if record.status in _FORWARD and status in _FORWARD:
+            status = max(record.status, status, key=_FORWARD.index)
+        return status, error
+
+    def _is_presumed(self, record: DataflowRecord, parts: tuple[Part, ...]) -> bool:
+        lost = self._lost.get(record.uuid, {})
+        status, _ = combine(parts, lost)
+        return status is Status.FAILED and any(not part.status.final for part in parts)
+
+    # Silence
+
+    def _lose(self, run: str, machine: str, age: float) -> None:
+        """Take a manager for gone."""
+        del self._sources[run, machine]
+        self._note_machine(machine, Presence.DISCONNECTED, age)
+        self._conclude(run, machine, f'not heard of for {age:.0f} s')
+
+    def _dismiss(self, report: Report) -> None:
+        """Expect no more of a manager that has said its last word."""
+        del self._sources[report.run, report.machine]
+        self._note_machine(report.machine, Presence.LEFT, 0.0)
+        record = self.get(DataflowRecord, report.run)
+        if record is not None and not record.part(report.machine).status.final:
+            self._conclude(report.run, report.machine, 'its manager ended without a result')
+
+    def _conclude(self, run: str, machine: str, text: str) -> None:
+        """Work out what it means for a dataflow that nothing more is heard of one of its machines."""
+        self._lost.setdefault(run, {})[machine] = text
+        record = self.get(DataflowRecord, run)
+        if record is None or record.status.final or record.status is Status.RECOVERING:
+            return
+        status, error = self._state(record, record.parts)
+        if status is not record.status:
+            self.commit(record, record.moved(self._label(), status, error, presumed=status is Status.FAILED))
+
+    def _note_machine(self, machine: str, presence: Presence, age: float) -> None:
+        """Record that a machine is not heard of any more, if that was the last of its managers."""
+        record = self.get(MachineRecord, machine)
+        if record is None or any(machine == other for _, other in self._sources):
+            return
+        if record.status is not presence:
+            self.commit(record, record.changed(self._label(), status=presence))
+        if presence is Presence.DISCONNECTED:
+            self._observer.machine_lost(machine, age)
+
+
+def _steps_of(report: Report, *, final_word: bool) -> Iterator[Step]:
+    """Return the steps that a report tells of, oldest first."""
+    if report.kind is ReportKind.FULL:
+        yield from report.steps
+    elif report.last.seq and (report.kind is ReportKind.STEP or final_word):
+        yield report.last
