@@ -18,6 +18,7 @@ from adora_ros.cli.values import duration, variable
 from adora_ros.dataflow import load
 from adora_ros.manager.eventstream import EventStream
 from adora_ros.manager.options import Listener, Options, Outcome
+from adora_ros.manager.processes import hold_stop_signals
 
 if TYPE_CHECKING:
     import argparse
@@ -85,6 +86,7 @@ def run(options: Options, arguments: argparse.Namespace, dataflow: Dataflow | No
         AdoraError: the manager cannot run; the text says why.
 
     """
+    hold_stop_signals()
     from adora_ros.manager.app import Manager  # noqa: PLC0415 - it needs rclpy, which nothing else here does
 
     is_terminal = sys.stdout.isatty()
