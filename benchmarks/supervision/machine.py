@@ -1,0 +1,31 @@
+"""What a figure has to be read with: the machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+import psutil
+
+GIBIBYTE = 1 << 30
+
+
+def describe() -> dict[str, object]:
+    """Return processor, cores, memory, kernel, Python and how busy the machine is at this moment."""
+    return {
+        'cpu': _cpu_model(),
+        'cores': len(os.sched_getaffinity(0)),
+        'memory_gib': round(psutil.virtual_memory().total / GIBIBYTE, 1),
+        'kernel': f'{platform.system()} {platform.release()}',
+        'python': platform.python_version(),
+        'load_before': round(os.getloadavg()[0], 2),
+    }
+
+
+def _cpu_model() -> str:
+    for line in Path('/proc/cpuinfo').read_text(encoding='utf-8').splitlines():
+        name, _, value = line.partition(':')
+        if name.strip() == 'model name':
+            return value.strip()
+    return platform.machine()

@@ -1,0 +1,16 @@
+"""Sends on what it gets."""
+
+import time
+
+STARTED = time.monotonic_ns()
+
+import sys
+
+from link import Stamps, connect
+
+stamps = Stamps(sys.argv[1])
+stamps.write('start', STARTED)
+node = connect()
+for event in node:
+    if event['type'] == 'INPUT':
+        node.send_output('data', event['value'])

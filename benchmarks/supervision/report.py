@@ -1,0 +1,195 @@
+"""The results: as a JSON file, and as the page of the documentation that is made from it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.supervision.metrics import METRICS
+from benchmarks.supervision.statistics import ratio, summarise
+from benchmarks.supervision.systems import ADORA, DORA
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from benchmarks.supervision.metrics import Metric
+
+Report = dict[str, Any]
+"""What the JSON file holds."""
+NOTHING = '-'
+
+METHOD = """\
+# Performance of supervision
+
+How long it takes until trouble is noticed and mended, beside dora-rs and, where it is installed, `ros2 launch` with
+respawn. This page is made by
+
+    python -m benchmarks.supervision --json performance.json --markdown docs/performance.md
+
+(`make bench`), from one run on one machine, in which the systems take turns run by run. Less is better everywhere.
+"""
+
+BUSY_LOAD = 0.5
+"""Load average for each core above which a machine is not idle."""
+BUSY = (
+    '**Other programs kept the machine busy: these figures show that the benchmark works, not how fast anything is.**'
+)
+
+EXPLANATION = """\
+## How it is measured
+
+All systems run the same node scripts (`benchmarks/supervision/nodes/`), and adora_ros and dora-rs the same dataflow
+file. `ros2 launch` has no dataflows: it runs the scripts as plain rclpy nodes, with `respawn`, and watches neither
+inputs nor hangs. Nodes and benchmark write down CLOCK_MONOTONIC, which all processes of a machine share.
+
+* **Exit**: a node takes the time and calls `os._exit(3)` at once. *Detected* is when the supervisor's line about it
+  comes out of its standard output. The part of it until the benchmark's own pidfd of the process becomes readable is
+  the kernel's work, which takes longer the bigger the process is. *New process* is the first statement of the script;
+  the *first new message* is taken at the consumer. `restart_policy: always`, `restart_delay: 0`; a source dies 0.4 s
+  after its first message has come.
+* **Silence**: sources send at 100 Hz and then, by design, not. From right before the last `send_output` to the
+  consumer's INPUT_CLOSED, less the `input_timeout` of 0.3 s. *Data back*: from right before the first `send_output` to
+  INPUT_RECOVERED.
+* **Hang**: a node without inputs sends every 50 ms, then takes the time and never comes back from `while True: pass`
+  (with the default `health_check_interval`, from a `sleep`). The kill is when its pidfd becomes readable, less the
+  `health_check_timeout` of 1 s. A negative value is a kill before the timeout had passed since the last `send_output`.
+* **Stop**: from SIGINT to the supervisor, until its process has ended.
+* **Start**: from right before the supervisor is started. A chain is a source, relays and a consumer.
+* **CPU and memory**: over 6 s, 3 s after the last node has started to work; nodes take a timer input of 10 Hz and have
+  a `health_check_timeout`. The supervisor is its process with all helpers that are not nodes. With dora-rs timers are
+  made by the supervisor, with adora_ros by the nodes: the rows with nodes included show both sides of that.
+
+## What the figures do not say
+
+* All nodes are Python: the start of an interpreter and its imports are a large part of every start and restart, and a
+  node of adora_ros or `ros2 launch` imports rclpy and joins DDS discovery, which a node of dora-rs does not.
+* The benchmark, the supervisor and the nodes share the cores. On a busy machine the spread grows; compare the systems
+  within one page, and not two pages.
+* One machine and the loopback network only.
+* dora-rs is the release from PyPI as it is, `dora run` without a coordinator.
+"""
+
+
+def build(
+    samples: Mapping[str, Mapping[str, Sequence[float]]],
+    *,
+    machine: Mapping[str, object],
+    versions: Mapping[str, Mapping[str, str]],
+    failures: Sequence[Mapping[str, str]],
+    run: Mapping[str, object],
+) -> Report:
+    """Return the report.
+
+    Args:
+        samples: By metric, then by system.
+        machine: What :func:`benchmarks.supervision.machine.describe` says.
+        versions: By system, then by package.
+        failures: Runs that gave nothing: ``system``, ``scenario``, ``error``.
+        run: When it was, how long it took and the like.
+
+    """
+    return {
+        'run': dict(run),
+        'machine': dict(machine),
+        'versions': {system: dict(packages) for system, packages in versions.items()},
+        'metrics': {metric.id: _entry(metric, samples[metric.id]) for metric in METRICS if metric.id in samples},
+        'failures': [dict(failure) for failure in failures],
+    }
+
+
+def _entry(metric: Metric, samples: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    systems = {
+        system: {**asdict(summarise(values)), 'samples': [round(value, 4) for value in values]}
+        for system, values in samples.items()
+        if values
+    }
+    return {
+        'title': metric.title,
+        'unit': metric.unit,
+        'goal': metric.goal,
+        'systems': systems,
+        'ratio': {
+            other: ratio(systems[ADORA]['median'], entry['median'])
+            for other, entry in systems.items()
+            if other != ADORA and ADORA in systems
+        },
+    }
+
+
+def page(report: Report) -> str:
+    """Return the documentation page."""
+    parts = [METHOD, _conditions(report), _table(report)]
+    if report['failures']:
+        parts.append(_failures(report))
+    return '\n'.join([*parts, EXPLANATION])
+
+
+def _conditions(report: Report) -> str:
+    machine, run = report['machine'], report['run']
+    when = f'{run["started"]}, {run["repeat"]} rounds, {run["seconds"] / 60:.0f} minutes.'
+    what = (machine['cpu'], f'{machine["cores"]} cores', f'{machine["memory_gib"]:g} GiB', machine['kernel'])
+    busy = f'load average before the run {machine["load_before"]:g}.'
+    lines = [
+        '## Result',
+        '',
+        f'{when} {", ".join(what)}, Python {machine["python"]}; {busy}',
+        '',
+        *(
+            f'* {system}: ' + (', '.join(f'{name} {number}' for name, number in packages.items()) or 'version unknown')
+            for system, packages in report['versions'].items()
+        ),
+        '',
+        *((BUSY, '') if machine['load_before'] > machine['cores'] * BUSY_LOAD else ()),
+    ]
+    return '\n'.join(lines)
+
+
+def _table(report: Report) -> str:
+    systems = list(report['versions'])
+    compared = ADORA in systems and DORA in systems
+    heads = ['what', 'unit', 'goal', *systems, *(['to dora-rs'] if compared else [])]
+    lines = [
+        'Median (10th to 90th percentile, maximum; number of samples). The goal is for the median of adora_ros.'
+        + (' The last column is the median of adora_ros divided by that of dora-rs.' if compared else ''),
+        '',
+        _row(heads),
+        _row(['---'] * len(heads)),
+    ]
+    for entry in report['metrics'].values():
+        cells = [entry['title'], entry['unit'], NOTHING if entry['goal'] is None else f'{entry["goal"]:g}']
+        cells += [cell(entry['systems'].get(system)) for system in systems]
+        if compared:
+            quotient = entry['ratio'].get(DORA)
+            cells.append(NOTHING if quotient is None else f'{quotient:.2g}')
+        lines.append(_row(cells))
+    return '\n'.join([*lines, ''])
+
+
+def cell(summary: Mapping[str, Any] | None) -> str:
+    """Return a summary as the text of a table's cell."""
+    if summary is None:
+        return NOTHING
+    median, p10, p90, high = (number(summary[name]) for name in ('median', 'p10', 'p90', 'high'))
+    return f'**{median}** ({p10} to {p90}, {high}; {summary["count"]})'
+
+
+def number(value: float) -> str:
+    """Return a figure with the digits that mean something: three, and none behind the point from 100 on."""
+    if abs(value) >= 99.95:  # noqa: PLR2004  # what one digit behind the point would round to 100
+        return f'{value:.0f}'
+    if abs(value) >= 9.995:  # noqa: PLR2004
+        return f'{value:.1f}'
+    return f'{value:.2f}'
+
+
+def _failures(report: Report) -> str:
+    counts: dict[tuple[str, str], int] = {}
+    for failure in report['failures']:
+        key = failure['system'], failure['scenario']
+        counts[key] = counts.get(key, 0) + 1
+    lines = [f'* {system}, `{scenario}`: {count}' for (system, scenario), count in counts.items()]
+    return '\n'.join(['Runs that gave nothing (the JSON file says why):', '', *lines, ''])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f'| {" | ".join(cells)} |'
