@@ -21,7 +21,7 @@ from adora_ros.manager.journal import Journal
 from adora_ros.manager.logs import LogFile, LogPump
 from adora_ros.manager.options import Listener, Options, Outcome
 from adora_ros.manager.processes import STOP_SIGNALS, PosixProcesses, survives_hangup, use_default_signals
-from adora_ros.manager.ros import RosThread
+from adora_ros.manager.ros import ManagerThread
 from adora_ros.manager.run import Run
 from adora_ros.manager.rundir import NameClaim, dataflow_folder, make_run_folder
 from adora_ros.manager.status import StatusCollector
@@ -110,7 +110,7 @@ class Manager:
         self._env = self._dds_environment()
         self._pump = LogPump(self._listener.output)
         with _variables(self._env):
-            self._ros = RosThread(
+            self._ros = ManagerThread(
                 self._options.node_name, self._options.namespace, control=self, machine=self._options.machine
             )
         for listener in (self._listener.event, self._ros.node.publish_event, self._log_event, self._on_event):

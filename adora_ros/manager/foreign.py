@@ -16,7 +16,7 @@ from adora_ros.manager.lifecycle import TRANSITION_DEADLINE
 if TYPE_CHECKING:
     from adora_ros.dataflow import NodeSpec
     from adora_ros.manager.lifecycle import Subscribers
-    from adora_ros.manager.ros import RosThread
+    from adora_ros.manager.ros import ManagerThread
 
 ATTEMPT = 0.25
 """Seconds after which an unanswered question is asked again; each time twice as long, up to :data:`LAST_ATTEMPT`.
@@ -54,7 +54,7 @@ _TRANSITIONS = {
 class ServiceDriver:
     """Drives a lifecycle node through its standard services, with clients of its own for each incarnation."""
 
-    def __init__(self, ros: RosThread, full_name: str) -> None:
+    def __init__(self, ros: ManagerThread, full_name: str) -> None:
         self._ros = ros
         self._name = full_name
         self._get: Any = ros.node.create_client(GetState, f'{full_name}/get_state')
@@ -105,13 +105,13 @@ class ServiceDriver:
         return state
 
 
-def _lifecycle_type_hash(ros: RosThread) -> str | None:
+def _lifecycle_type_hash(ros: ManagerThread) -> str | None:
     """Return the hash of :data:`LIFECYCLE_TYPE`, which the manager publishes itself, once its own graph shows it."""
     topic = f'{ros.node.get_fully_qualified_name()}/transition_event'
     return next((str(info.topic_type_hash) for info in ros.node.get_publishers_info_by_topic(topic)), None)
 
 
-async def ask_until_answered(ros: RosThread, client: Any, request: Any) -> Any:
+async def ask_until_answered(ros: ManagerThread, client: Any, request: Any) -> Any:
     """Call a service that has no side effect until it answers."""
     attempt = ATTEMPT
     while True:
@@ -124,7 +124,7 @@ async def ask_until_answered(ros: RosThread, client: Any, request: Any) -> Any:
 class ForeignNode:
     """The way to one incarnation of a node that only speaks ROS."""
 
-    def __init__(self, ros: RosThread, full_name: str, found: dict[str, bool]) -> None:
+    def __init__(self, ros: ManagerThread, full_name: str, found: dict[str, bool]) -> None:
         self.driver: ServiceDriver | None = ServiceDriver(ros, full_name)
         self._ros = ros
         self._name = full_name
@@ -247,7 +247,7 @@ class ForeignNode:
 class ForeignNodes:
     """The manager's way to all nodes that only speak ROS."""
 
-    def __init__(self, ros: RosThread) -> None:
+    def __init__(self, ros: ManagerThread) -> None:
         self._ros = ros
         self._found: dict[str, bool] = {}
 

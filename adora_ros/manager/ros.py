@@ -6,31 +6,27 @@ from any thread.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import threading
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol
 
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import ParameterDescriptor
-from rclpy.context import Context
 from rclpy.duration import Duration
-from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from adora_ros.manager.diagnostics import event_message, status_message
+from adora_ros.transport.rosthread import RosThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from rclpy.context import Context
     from rclpy.publisher import Publisher
 
     from adora_ros.dataflow import NodeSpec
@@ -45,10 +41,6 @@ DIAGNOSTICS_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 FLUSH = 0.5
 """Seconds that the end of a manager waits for its last events to arrive."""
 FLUSH_STEP = Duration(seconds=0.05)
-SPIN = 1.0
-"""Seconds that the executor waits at most before it looks whether it is to end."""
-LAST_ROUNDS = 4
-"""Times that the end goes to the back of the executor's queue, where answers of asynchronous services go, too."""
 
 
 class Control(Protocol):
@@ -176,6 +168,11 @@ class ManagerNode(LifecycleNode):
         await done
         return work.result()
 
+    def destroy_node(self) -> None:
+        """End the thread of the transitions, too."""
+        self.transitions.shutdown(wait=False)
+        super().destroy_node()
+
     def stand_down(self) -> None:
         """Deactivate unless somebody has done so."""
         if self._state_machine.current_state[1] == 'active':
@@ -198,73 +195,19 @@ class ManagerNode(LifecycleNode):
         return TransitionCallbackReturn.FAILURE if error else TransitionCallbackReturn.SUCCESS
 
 
-class RosThread:
-    """A ROS context, the manager's node in it, and the thread that serves them."""
+class ManagerThread(RosThread):
+    """The manager's node and the thread that serves it."""
 
     def __init__(self, name: str, namespace: str, *, control: Control, machine: str) -> None:
-        self.context = Context()
-        rclpy.init(context=self.context, signal_handler_options=SignalHandlerOptions.NO)
-        self.node = ManagerNode(name, namespace, context=self.context, control=control, machine=machine)
-        self.executor = EventsExecutor(context=self.context)
-        self.executor.add_node(self.node)
-        self._closing = False
-        self._thread = threading.Thread(target=self._spin, name='adora-ros', daemon=True)
-        self._thread.start()
+        super().__init__()
+
+        def make(context: Context) -> ManagerNode:
+            return ManagerNode(name, namespace, context=context, control=control, machine=machine)
+
+        self.node = self.add(make)
+        self.start()
 
     def close(self, timeout: float = 2.0) -> None:
-        """End the thread, then the node, then the context: in another order the participant stays."""
+        """Let the last events arrive, then end."""
         self.node.flush(FLUSH)
-        self.executor.create_task(self._end, LAST_ROUNDS)
-        self._thread.join(timeout)
-        self.node.transitions.shutdown(wait=False)
-        self.executor.shutdown()
-        self.node.destroy_node()
-        with contextlib.suppress(RuntimeError):
-            self.context.shutdown()
-
-    def _end(self, rounds: int) -> None:
-        self._closing = not rounds
-        if rounds:
-            self.executor.create_task(self._end, rounds - 1)
-
-    def _spin(self) -> None:
-        """Turn the executor; its ``spin()`` would never call anything back."""
-        while not self._closing:
-            try:
-                self.executor.spin_once(SPIN)
-            except Exception as error:  # noqa: BLE001 - a callback that fails must not end the service of all others
-                self.node.get_logger().error(f'callback failed: {error!r}')
-
-    async def call(self, client: Any, request: Any, timeout: float) -> Any:
-        """Call a service from the event loop.
-
-        Args:
-            client: An rclpy client of :attr:`node`.
-            request: The request.
-            timeout: Seconds to wait for the response.
-
-        Raises:
-            asyncio.TimeoutError: no response came; the pending request is forgotten.
-
-        """
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Any] = loop.create_future()
-
-        def done(future: Any) -> None:
-            loop.call_soon_threadsafe(_settle, answer, future)
-
-        future = client.call_async(request)
-        future.add_done_callback(done)
-        try:
-            return await asyncio.wait_for(answer, timeout)
-        finally:
-            client.remove_pending_request(future)
-
-
-def _settle(answer: asyncio.Future[Any], future: Any) -> None:
-    if answer.done():
-        return
-    if future.exception() is not None:
-        answer.set_exception(future.exception())
-    else:
-        answer.set_result(future.result())
+        super().close(timeout)
