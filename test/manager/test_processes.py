@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 REPORT = """
 import json, os, signal
+status = dict(line.split(':', 1) for line in open('/proc/self/status'))
+ignored = int(status['SigIgn'], 16)
 print(json.dumps({
     'fds': {n: os.readlink(f'/proc/self/fd/{n}') for n in sorted(os.listdir('/proc/self/fd'), key=int)
             if os.path.exists(f'/proc/self/fd/{n}')},
-    'ignored': [n for n in range(1, 65) if int(next(line.split()[1] for line in open('/proc/self/status')
-                if line.startswith('SigIgn')), 16) >> (n - 1) & 1],
+    'ignored': [n for n in map(int, signal.valid_signals()) if ignored >> (n - 1) & 1],
     'blocked': sorted(int(n) for n in signal.pthread_sigmask(signal.SIG_BLOCK, [])),
     'session': os.getsid(0), 'group': os.getpgid(0), 'pid': os.getpid(), 'cwd': os.getcwd(),
     'cpus': sorted(os.sched_getaffinity(0)), 'env': dict(os.environ),
