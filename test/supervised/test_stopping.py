@@ -43,7 +43,7 @@ def every_phase(flow: Flow) -> Flow:
 EVERY_PHASE = ('starting', 'flooding', 'waiting', 'backing_off', 'configuring', 'mute')
 
 
-def reached(flow: Flow, manager: Run) -> Run:
+def reached(flow: Flow, manager: Run, observer: Observer) -> Run:
     """Wait until each node of :func:`every_phase` is where it is meant to be."""
     manager.event('RESTART_SCHEDULED', 'backing_off')
     for node, words in [
@@ -54,6 +54,7 @@ def reached(flow: Flow, manager: Run) -> Run:
         ('mute', 'hanging'),
     ]:
         wait_for_mark(flow, node, words)
+    eventually(lambda: observer.state('/flow/waiting') == 'inactive', DISCOVERY, 'waiting is configured')
     return manager
 
 
@@ -141,7 +142,7 @@ def assert_ended(manager: Run, asked: float, *, code: int, reaction: float = 0.5
 def test_a13_every_way_to_stop_works_before_any_node_is_ready(
     flow: Flow, run: Runs, observer: Observer, stop: Callable[..., None], reason: str
 ) -> None:
-    manager = reached(flow, run(every_phase(flow)))
+    manager = reached(flow, run(every_phase(flow)), observer)
     asked = time.time()
     stop(manager, lambda: observer)
     assert_ended(manager, asked, code=1, reaction=0.5 if stop in {by_sigint, by_sigterm} else DISCOVERY)
@@ -174,10 +175,12 @@ def test_a13_nodes_that_do_not_obey_are_ended(
     assert [manager.texts('NODE_EXITED', node) for node in ('deaf', 'suspended')] == [[KILLED], [KILLED]]
 
 
-def test_a18_a_stop_from_another_thread_ends_the_loop(flow: Flow, run: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a18_a_stop_from_another_thread_ends_the_loop(
+    flow: Flow, run: Runs, observer: Observer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(manager_harness, 'PROGRAM', EMBEDDING)
     os.mkfifo(flow.folder / 'stop')
-    manager = reached(flow, run(every_phase(flow), env={'PYTHONPATH': os.pathsep.join(_python_path())}))
+    manager = reached(flow, run(every_phase(flow), env={'PYTHONPATH': os.pathsep.join(_python_path())}), observer)
     asked = time.time()
     (flow.folder / 'stop').open('wb').close()
     assert_ended(manager, asked, code=1)
@@ -225,7 +228,7 @@ def test_a10_a_final_failure_can_stop_everything(flow: Flow, run: Runs) -> None:
 
 
 def test_a_node_is_stopped_by_its_service_in_every_phase(flow: Flow, run: Runs, observer: Observer) -> None:
-    manager = reached(flow, run(every_phase(flow)))
+    manager = reached(flow, run(every_phase(flow)), observer)
     for node in EVERY_PHASE:
         watch = Stopwatch()
         answer = observer.trigger(f'/flow/manager/{node}/stop')
