@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from adora_ros.dataflow import schema
 from adora_ros.dataflow.problems import nearest
+from adora_ros.dataflow.yamlmodel import FORM_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -131,7 +132,7 @@ def _expected(error: ErrorDetails) -> str:
         return f'{_LIMITS[kind]} {limit:g}' if isinstance(limit, float) else f'{_LIMITS[kind]} {limit}'
     if kind in {'literal_error', 'enum'}:
         return str(context['expected']).replace("'", '`')
-    if kind == schema.FORM_ERROR:
+    if kind == FORM_ERROR:
         return str(context['expected'])
     form = _FORMS.get((kind, error['loc'][-1] if error['loc'] else None))
     if form is not None:

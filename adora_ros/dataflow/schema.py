@@ -10,44 +10,30 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
-FORM_ERROR = 'adora_form'
-"""Type of the errors whose message completes ``must be ...``."""
-
-DURATION_LIMIT = 1e9
-"""Largest duration in seconds, some 30 years: what every clock and timer can represent."""
-U32_LIMIT = 2**32 - 1
-
-Seconds = Annotated[float, Field(ge=0, le=DURATION_LIMIT, allow_inf_nan=False)]
-PositiveSeconds = Annotated[float, Field(gt=0, le=DURATION_LIMIT, allow_inf_nan=False)]
-Natural = Annotated[int, Field(ge=0, le=U32_LIMIT)]
-
-
-def _form(expected: str) -> PydanticCustomError:
-    return PydanticCustomError(FORM_ERROR, '{expected}', {'expected': expected})
+from adora_ros.dataflow.yamlmodel import U32_LIMIT, Natural, PositiveSeconds, Seconds, Yaml, form_error
 
 
 def _scalar(value: Any) -> Any:
     if isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     expected = 'text, a number, true or false'
-    raise _form(expected)
+    raise form_error(expected)
 
 
 def _lifecycle(value: Any) -> Any:
     if isinstance(value, bool) or value == 'auto':
         return value
     expected = 'auto, true or false'
-    raise _form(expected)
+    raise form_error(expected)
 
 
 def _byte_size(value: Any) -> Any:
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     expected = 'a size such as 50MB'
-    raise _form(expected)
+    raise form_error(expected)
 
 
 Scalar = Annotated[Any, BeforeValidator(_scalar), WithJsonSchema({'type': ['string', 'number', 'boolean']})]
@@ -64,12 +50,6 @@ def _list_or_map(value: Any) -> str:
 
 def _text_or_list(value: Any) -> str:
     return '(list)' if isinstance(value, list) else '(text)'
-
-
-class Yaml(BaseModel):
-    """Base of every mapping in the file."""
-
-    model_config = ConfigDict(strict=True, extra='forbid', frozen=True, use_attribute_docstrings=True)
 
 
 class QosYaml(Yaml):
