@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from adora_ros.dataflow.model import NodeSource, NodeSpec, RestartPolicy, TimerSource
+from adora_ros.dataflow.programs import PYTHON_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +34,8 @@ def lint(draft: Draft, nodes: Mapping[int, NodeSpec], report: Report) -> None:
         if draft.is_whole(index, 'restart_policy', *_RESTART_KEYS):
             _restart(node, {key for key in _RESTART_KEYS if getattr(written, key) is not None}, loc, report)
         _inputs(node, exchanging, loc, report)
+        if written.warm is True and (node.program is None or node.program.suffix != PYTHON_SUFFIX):
+            report.warning((*loc, 'warm'), '`warm` has no effect here; only a `path` to a Python script starts warm')
         if not draft.is_whole(index, 'outputs'):
             continue
         for key in ('send_stdout_as', 'send_logs_as'):

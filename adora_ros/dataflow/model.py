@@ -222,6 +222,8 @@ class NodeSpec:
     min_log_level: str | None = None
     """``error``, ``warn``, ``info``, ``debug``, ``trace`` or ``stdout``."""
     cpu_affinity: tuple[int, ...] = ()
+    warm: bool | None = None
+    """Whether the process is forked from one that has ROS loaded already; None where that is possible."""
     machine: str | None = None
 
     def input(self, input_id: str) -> InputSpec:

@@ -201,6 +201,7 @@ class Resolver:
             send_logs_as=node.send_logs_as,
             min_log_level=self._level(node.min_log_level, (*loc, 'min_log_level')),
             cpu_affinity=tuple(dict.fromkeys(node.cpu_affinity or ())),
+            warm=_warm(node.warm, self._draft.root.warm),
             machine=machine,
         )
         if node.ros is not None:
@@ -291,3 +292,8 @@ class Resolver:
 
 def _given(value: float | None, default: float) -> float:
     return default if value is None else value
+
+
+def _warm(own: Any, common: Any) -> bool | None:
+    chosen = common if own is None else own
+    return None if chosen is None or chosen == 'auto' else bool(chosen)

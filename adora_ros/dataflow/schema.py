@@ -22,7 +22,7 @@ def _scalar(value: Any) -> Any:
     raise form_error(expected)
 
 
-def _lifecycle(value: Any) -> Any:
+def _auto_or_bool(value: Any) -> Any:
     if isinstance(value, bool) or value == 'auto':
         return value
     expected = 'auto, true or false'
@@ -36,6 +36,7 @@ def _byte_size(value: Any) -> Any:
     raise form_error(expected)
 
 
+AutoOrBool = Annotated[Any, BeforeValidator(_auto_or_bool), WithJsonSchema({'enum': ['auto', True, False]})]
 Scalar = Annotated[Any, BeforeValidator(_scalar), WithJsonSchema({'type': ['string', 'number', 'boolean']})]
 ByteSize = Annotated[Any, BeforeValidator(_byte_size), WithJsonSchema({'type': ['string', 'integer']})]
 
@@ -151,9 +152,7 @@ class RosYaml(Yaml):
     """`/<dataflow>` unless given."""
     name: str | None = None
     """ROS node name; made from the id unless given."""
-    lifecycle: Annotated[Any, BeforeValidator(_lifecycle), WithJsonSchema({'enum': ['auto', True, False]})] | None = (
-        None
-    )
+    lifecycle: AutoOrBool | None = None
     """Whether the node is driven through its lifecycle services; `auto` finds out."""
 
 
@@ -239,6 +238,8 @@ class NodeYaml(Yaml):
     max_rotated_files: Annotated[int, Field(ge=1, le=100)] | None = None
     shared_memory_pool_size: ByteSize | None = None
     cpu_affinity: list[Natural] | None = None
+    warm: AutoOrBool | None = None
+    """Whether the process is forked from one that has ROS loaded already; that of the top level unless given."""
     deploy: DeployYaml | None = None
     unstable_deploy: Annotated[DeployYaml | None, Field(alias='_unstable_deploy')] = None
     """Older name of `deploy`."""
@@ -256,6 +257,8 @@ class RootYaml(Yaml):
     """Which nodes are restarted along with one; `one_for_one` unless given."""
     stop_grace: Seconds | None = None
     """Seconds from the stop request to SIGTERM; 10 unless given."""
+    warm: AutoOrBool | None = None
+    """Whether Python scripts are forked from a process that has ROS loaded already; `auto` unless given."""
     exit_when_nodes_finish: bool | None = None
     """Whether the dataflow ends although timers could go on."""
     strict_types: bool | None = None

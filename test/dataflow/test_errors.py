@@ -102,6 +102,7 @@ def test_aliases_that_multiply_are_refused(check: Check) -> None:
         ('finish_grace_secs: {}', '4:24: error: node `a`: `finish_grace_secs` must be a number, got a mapping'),
         ('max_restarts: 4294967296', '4:19: error: node `a`: `max_restarts` must be <= 4294967295, got 4294967296'),
         ('cpu_affinity: [0, -1]', '4:23: error: node `a`: item 2 of `cpu_affinity` must be >= 0, got -1'),
+        ('warm: hot', '4:11: error: node `a`: `warm` must be auto, true or false, got the text "hot"'),
         ('cpu_affinity: 1', '4:19: error: node `a`: `cpu_affinity` must be a list, got 1'),
         ('max_log_size: 5XB', '4:19: error: node `a`: `5XB` is not a size; write it as a number with B, KB, MB or GB'),
         ('max_log_size: -1', '4:19: error: node `a`: `-1` is not a size; write it as a number with B, KB, MB or GB'),
@@ -355,7 +356,7 @@ def test_all_errors_come_at_once_in_order_of_place(check: Check) -> None:
         '12:45: error: node `camera`: input `c`: `queue_size` must be >= 0, got -1',
         (
             '13:1: error: unknown key `extra`; known: _unstable_deploy, debug, deploy, env, exit_when_nodes_finish, '
-            'health_check_interval, nodes, restart_strategy, stop_grace, strict_types, type_rules'
+            'health_check_interval, nodes, restart_strategy, stop_grace, strict_types, type_rules, warm'
         ),
     ]
 

@@ -62,6 +62,7 @@ def test_every_key_of_a_node(make: Make) -> None:
         'restart_strategy: rest_for_one\n'
         'health_check_interval: 0.5\n'
         'stop_grace: 3\n'
+        'warm: false\n'
         'exit_when_nodes_finish: true\n'
         'nodes:\n'
         '  - id: a-1\n'
@@ -87,6 +88,7 @@ def test_every_key_of_a_node(make: Make) -> None:
         '    max_log_size: 1.5 KB\n'
         '    max_rotated_files: 2\n'
         '    cpu_affinity: [1, 0, 1]\n'
+        '    warm: auto\n'
         '    deploy: {machine: B}\n'
         '  - {id: b, path: b.py}\n'
     )
@@ -104,6 +106,7 @@ def test_every_key_of_a_node(make: Make) -> None:
     assert (node.max_log_size, node.max_rotated_files) == (1536, 2)
     assert (node.cpu_affinity, node.machine) == ((1, 0), 'B')
     assert dataflow.node('b').stop_grace == 3.0
+    assert (node.warm, dataflow.node('b').warm) == (None, False)
     unused = ('finish_grace_secs', 'send_stdout_as', 'send_logs_as', 'min_log_level')
     assert [problem.message.split('`')[3] for problem in dataflow.warnings] == list(unused)
 

@@ -44,6 +44,13 @@ def test_of_a_node(check: Check, lines: str, expected: str) -> None:
     assert check(f'{NODE}    {lines}\n') == [expected]
 
 
+def test_of_a_warm_start_that_cannot_be(check: Check) -> None:
+    why = '`warm` has no effect here; only a `path` to a Python script starts warm'
+    program = NODE.replace('a.py', '/bin/sh')
+    assert check(f'{program}    warm: true\n') == [f'6:5: warning: node `a`: {why}']
+    assert check(f'{program}    warm: auto\n') == check(f'{NODE}    warm: true\n') == []
+
+
 @pytest.mark.parametrize('key', ['send_stdout_as', 'send_logs_as'])
 def test_of_an_output_that_is_not_there(check: Check, key: str) -> None:
     missing = f'6:5: warning: node `a`: `{key}: x` names no output of the node; add it to `outputs`'
