@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from adora_ros.dataflow.builder import DataflowBuilder
     from adora_ros.inputs import (
         Error,
         Event,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from adora_ros.node import InputTracker, Node
 
 __all__ = [
+    'DataflowBuilder',
     'Error',
     'Event',
     'Input',
@@ -39,15 +41,18 @@ __all__ = [
     'StopCause',
 ]
 
-_NODE = frozenset({'InputTracker', 'Node'})
+_PLACES = {
+    'DataflowBuilder': 'adora_ros.dataflow.builder',
+    'InputTracker': 'adora_ros.node',
+    'Node': 'adora_ros.node',
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         msg = f'module {__name__!r} has no attribute {name!r}'
         raise AttributeError(msg)
-    package = 'adora_ros.node' if name in _NODE else 'adora_ros.inputs'
-    value = getattr(importlib.import_module(package), name)
+    value = getattr(importlib.import_module(_PLACES.get(name, 'adora_ros.inputs')), name)
     globals()[name] = value
     return value
 

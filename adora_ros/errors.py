@@ -23,6 +23,10 @@ class NodeError(AdoraError, RuntimeError):
     """The Node API was used in a way, or in a place, that cannot work."""
 
 
+class UnsupportedError(AdoraError, ImportError):
+    """A part of dora's API that there is no counterpart of."""
+
+
 class SpawnError(AdoraError, OSError):
     """A process could not be started."""
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adora_ros.dataflow import Dataflow, InputSpec, NodeSource, NodeSpec, OutputSpec, TimerSource, graph
+from adora_ros.compat import with_shims
+from adora_ros.dataflow import Dataflow, InputSpec, NodeKind, NodeSource, NodeSpec, OutputSpec, TimerSource, graph
 from adora_ros.transport.contract import (
     CONFIG_VARIABLE,
     NOTIFY_VARIABLE,
@@ -92,7 +93,7 @@ def environment(
     env.pop(WATCHDOG_VARIABLE, None)
     if node.health_check_timeout is not None:
         env[WATCHDOG_VARIABLE] = str(int(node.health_check_timeout * 1e6))
-    return env
+    return env if node.kind is NodeKind.ROS else with_shims(env)
 
 
 def _without_bootstrap(env: Mapping[str, str]) -> dict[str, str]:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import sys
@@ -14,10 +13,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dora import Node
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-API = 'adora_ros' if 'ADORA_NODE_CONFIG' in os.environ else 'dora'
 
 END_WAIT = 0.2
 """Seconds that ``next`` may wait after the last event; it should not wait at all."""
@@ -51,7 +50,7 @@ def events(node: Any, timeout: float | None) -> Iterator[dict[str, Any]]:
 
 def main() -> int:
     """Record until the events end."""
-    node = importlib.import_module(API).Node()
+    node = Node()
     pause = float(os.environ.get('PAUSE', '0'))
     timeout = float(os.environ['TIMEOUT']) if 'TIMEOUT' in os.environ else None
     path = Path(os.environ['RECORD_DIR']) / f'{os.environ["RECORD_AS"]}.jsonl'

@@ -8,15 +8,13 @@ number of the message.
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import time
 from typing import Any
 
 import pyarrow as pa
-
-API = 'adora_ros' if 'ADORA_NODE_CONFIG' in os.environ else 'dora'
+from dora import Node
 
 
 def number(name: str, default: float) -> float:
@@ -52,7 +50,7 @@ def end(ending: str) -> None:
 
 def main() -> None:
     """Send, wait, end."""
-    node = importlib.import_module(API).Node()
+    node = Node()
     endings = os.environ.get('ENDINGS', '0').split()
     ending = endings[min(node.restart_count(), len(endings) - 1)]
     send(node)

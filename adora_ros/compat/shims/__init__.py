@@ -1,0 +1,1 @@
+"""On the import path of the processes of a dataflow."""
