@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(arguments: argparse.Namespace) -> int:
     from adora_ros.coordinator.app import Coordinator, Options  # noqa: PLC0415 - it needs rclpy, which --help does not
-    from adora_ros.coordinator.registry import Recovery  # noqa: PLC0415
+    from adora_ros.coordinator.limits import Recovery  # noqa: PLC0415
 
     options = Options(store=arguments.store, recovery=Recovery(arguments.recovery))
     return asyncio.run(Coordinator(options).main())

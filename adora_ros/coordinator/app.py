@@ -15,16 +15,17 @@ from std_srvs.srv import Trigger
 
 from adora_ros.coordinator import labels, protocol
 from adora_ros.coordinator.fallback import FallbackStore
+from adora_ros.coordinator.limits import Recovery
 from adora_ros.coordinator.node import CoordinatorNode
 from adora_ros.coordinator.opening import open_or_fall_back
 from adora_ros.coordinator.parameters import RecordParameters
 from adora_ros.coordinator.records import DataflowRecord
-from adora_ros.coordinator.registry import Recovery, Registry
+from adora_ros.coordinator.registry import Registry
 from adora_ros.coordinator.storenode import StoreNode
 from adora_ros.errors import AdoraError, CoordinatorError, ManagerError, TransportError
-from adora_ros.manager import dds
-from adora_ros.manager.rundir import NameClaim, dataflow_folder
+from adora_ros.transport import dds
 from adora_ros.transport.rosthread import RosThread
+from adora_ros.transport.rundir import NameClaim, dataflow_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +38,8 @@ NAME = '/adora/coordinator'
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TICK = 0.5
 """Seconds between two looks at who has been silent for too long."""
+SETTLE = 5.0
+"""Seconds that it may take to hand over what ROS has received."""
 ASK_TIMEOUT = 3.0
 """Seconds that a manager has to give a full report."""
 PATIENCE = 30.0
@@ -126,7 +129,9 @@ class Coordinator:
         done = self._loop.create_task(self._done.wait())
         while not done.done():
             await asyncio.wait({done}, timeout=TICK)
-            self._guarded(lambda: self._registry.tick(self._loop.time(), TICK))
+            if self._registry.tick(self._loop.time(), TICK):
+                await self._ros.settled(SETTLE)
+                self._guarded(lambda: self._registry.judge(self._loop.time()))
             if isinstance(store, FallbackStore):
                 store.save()
         self._guarded(self._registry.shut_down)

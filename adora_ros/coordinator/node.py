@@ -12,8 +12,8 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 
+from adora_ros.coordinator.limits import Limits
 from adora_ros.coordinator.protocol import MACHINE_TIMEOUT, RECOVERY_TIMEOUT, TOPIC
-from adora_ros.coordinator.registry import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,19 +6,15 @@ Without ROS and without a clock: time is an argument, in seconds of a steady clo
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from adora_ros.coordinator.protocol import (
-    MACHINE_TIMEOUT,
-    RECOVERY_TIMEOUT,
-    Report,
-    ReportKind,
-    Step,
-)
+from adora_ros.coordinator.limits import Limits, Observer, Recovery
+from adora_ros.coordinator.protocol import Report, ReportKind, Step
 from adora_ros.coordinator.records import (
     COORDINATOR_RESTARTED,
+    BuildRecord,
     DataflowRecord,
     MachineRecord,
     Part,
@@ -28,6 +24,7 @@ from adora_ros.coordinator.records import (
     Status,
     combine,
 )
+from adora_ros.coordinator.silence import Silence
 from adora_ros.errors import RecordError
 
 if TYPE_CHECKING:
@@ -39,51 +36,27 @@ _FORWARD = (Status.PENDING, Status.RUNNING, Status.STOPPING)
 """The states that are not final, in the order in which a dataflow goes through them."""
 
 
-class Recovery(str, Enum):
-    """What a restarted coordinator does with dataflows that were not final."""
-
-    ADOPT = 'adopt'
-    """Wait for their managers to report."""
-    FAIL = 'fail'
-    """Mark them failed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """Times, in seconds.
-
-    Attributes:
-        machine_timeout: Silence after which a manager is gone.
-        recovery_timeout: Time that managers have to report after a coordinator has started again.
-
-    """
-
-    machine_timeout: float = MACHINE_TIMEOUT
-    recovery_timeout: float = RECOVERY_TIMEOUT
-
-
-class Observer(Protocol):
-    """Whoever is told of what happens to the records."""
-
-    def changed(self, before: Record | None, after: Record | None) -> None:
-        """Take a change that has been written; None stands for no record."""
-
-    def machine_lost(self, machine: str, age: float) -> None:
-        """Take the news that a machine fell silent, ``age`` seconds ago."""
-
-    def machine_back(self, machine: str) -> None:
-        """Take the news that a machine that was lost reports again."""
-
-    def warn(self, text: str) -> None:
-        """Take one line about something that is not as it should be."""
-
-
-@dataclass
+@dataclass(frozen=True)
 class _Source:
-    """A manager that is expected to report: until when, and when it last did."""
+    """A manager that is expected to report."""
 
-    deadline: float
-    heard_at: float
+    run: str
+    machine: str
+
+
+@dataclass(frozen=True)
+class _Heard:
+    """A machine that was heard of in this life; its managers are what is expected to report."""
+
+    machine: str
+
+
+@dataclass(frozen=True)
+class _Unfinished:
+    """A record that was not final when the last coordinator ended, and that somebody is expected to take up again."""
+
+    cls: type[DataflowRecord | BuildRecord]
+    key: str
 
 
 class Registry:
@@ -104,12 +77,9 @@ class Registry:
         self._observer = observer
         self._limits = limits
         self._label = label
-        self._sources: dict[tuple[str, str], _Source] = {}
+        self._silence = Silence(grace=limits.recovery_timeout)
         self._lost: dict[str, dict[str, str]] = {}
-        self._recovering: dict[str, float] = {}
-        self._heard: dict[str, float] = {}
         self._refused: set[tuple[str, str]] = set()
-        self._ticked_at: float | None = None
 
     # Reading and writing, for everybody
 
@@ -148,7 +118,7 @@ class Registry:
         if isinstance(record, DataflowRecord) and not record.status.final:
             msg = f'dataflows.{record.uuid} is {record.status.value}; stop it first'
             raise RecordError(msg)
-        if isinstance(record, MachineRecord) and any(machine == record.id for _, machine in self._sources):
+        if isinstance(record, MachineRecord) and self._is_heard_of(record.id):
             msg = f'machines.{record.id} reports; stop its managers first'
             raise RecordError(msg)
         self._store.delete(type(record), record.key)
@@ -157,8 +127,7 @@ class Registry:
 
     def heartbeat_age(self, machine: str, now: float) -> float | None:
         """Return the seconds since a machine was last heard of, or None if it was not in this life."""
-        heard = self._heard.get(machine)
-        return None if heard is None else now - heard
+        return self._silence.age(_Heard(machine), now)
 
     # The life of the coordinator
 
@@ -166,59 +135,69 @@ class Registry:
         """Take up what the last coordinator left, once, at the start; return how many dataflows were not final."""
         unfinished = [record for record in self.list(DataflowRecord) if not record.status.final]
         for record in unfinished:
-            if recovery is Recovery.FAIL:
-                self.commit(record, record.moved(self._label(), Status.FAILED, COORDINATOR_RESTARTED))
-                continue
-            if record.status is not Status.RECOVERING:
-                self.commit(record, record.moved(self._label(), Status.RECOVERING))
-            self._recovering[record.uuid] = now + self._limits.recovery_timeout
-            for part in record.parts:
-                if not part.status.final:
-                    deadline = now + self._limits.recovery_timeout
-                    self._sources[record.uuid, part.machine] = _Source(deadline=deadline, heard_at=now)
-        expected = {machine for _, machine in self._sources}
+            if self._recover(record, recovery, now):
+                for part in record.parts:
+                    if not part.status.final:
+                        source = _Source(record.uuid, part.machine)
+                        self._silence.expect(source, now, self._limits.recovery_timeout)
+        for build in self.list(BuildRecord):
+            if not build.status.final:
+                self._recover(build, recovery, now)
         for machine in self.list(MachineRecord):
-            if machine.status is Presence.CONNECTED and machine.id not in expected:
+            if machine.status is Presence.CONNECTED and not self._is_heard_of(machine.id):
                 self.commit(machine, machine.changed(self._label(), status=Presence.LEFT))
         return len(unfinished)
 
+    def _recover(self, record: DataflowRecord | BuildRecord, recovery: Recovery, now: float) -> bool:
+        """Take up one record; return whether somebody may still do something about it."""
+        if recovery is Recovery.FAIL:
+            self.commit(record, record.moved(self._label(), Status.FAILED, COORDINATOR_RESTARTED))
+            return False
+        if record.status is not Status.RECOVERING:
+            self.commit(record, record.moved(self._label(), Status.RECOVERING))
+        self._silence.expect(_Unfinished(type(record), record.key), now, self._limits.recovery_timeout)
+        return True
+
     def shut_down(self) -> None:
         """Leave the records as a coordinator that starts later is to find them."""
-        for record in self.list(DataflowRecord):
+        records: tuple[DataflowRecord | BuildRecord, ...] = (*self.list(DataflowRecord), *self.list(BuildRecord))
+        for record in records:
             if not record.status.final and record.status is not Status.RECOVERING:
                 self.commit(record, record.moved(self._label(), Status.RECOVERING))
 
-    def tick(self, now: float, period: float) -> None:
-        """Notice who has been silent for too long.
+    def tick(self, now: float, period: float) -> bool:
+        """Note that the coordinator listens.
 
         Args:
             now: The time.
             period: Seconds after which this was to be called again. What is beyond it was the coordinator's own
                 absence, which is no silence of anybody.
 
-        """
-        if self._ticked_at is not None and now - self._ticked_at > 2 * period:
-            self._excuse(now - self._ticked_at - period)
-        self._ticked_at = now
-        for (run, machine), source in tuple(self._sources.items()):
-            if now >= source.deadline:
-                self._lose(run, machine, now - source.heard_at)
-        for run, deadline in tuple(self._recovering.items()):
-            if now >= deadline:
-                del self._recovering[run]
-                record = self.get(DataflowRecord, run)
-                if record is not None and record.status is Status.RECOVERING:
-                    text = COORDINATOR_RESTARTED
-                    self.commit(record, record.moved(self._label(), Status.FAILED, text, presumed=True))
+        Returns:
+            Whether somebody seems to have been silent for too long. :meth:`judge` is to be called once everything that
+            has been received has been taken.
 
-    def _excuse(self, absence: float) -> None:
-        for source in self._sources.values():
-            source.deadline += absence
-            source.heard_at += absence
-        for run in self._recovering:
-            self._recovering[run] += absence
-        for machine in self._heard:
-            self._heard[machine] += absence
+        """
+        self._silence.listened(now, period)
+        return bool(self._silence.overdue(now))
+
+    def judge(self, now: float) -> None:
+        """Take those for gone who have been silent for too long."""
+        for who, age in self._silence.overdue(now):
+            self._silence.forget(who)
+            if isinstance(who, _Source):
+                self._lose(who, age)
+            elif isinstance(who, _Unfinished):
+                self._give_up(who)
+
+    def _give_up(self, unfinished: _Unfinished) -> None:
+        record = self.get(unfinished.cls, unfinished.key)
+        if record is None or record.status is not Status.RECOVERING:
+            return
+        failed = record.moved(self._label(), Status.FAILED, COORDINATOR_RESTARTED)
+        if isinstance(failed, DataflowRecord):
+            failed = dataclasses.replace(failed, presumed=True)
+        self.commit(record, failed)
 
     # Reports
 
@@ -273,11 +252,10 @@ class Registry:
             )
 
     def _hear(self, report: Report, now: float) -> None:
-        self._heard[report.machine] = now
-        self._recovering.pop(report.run, None)
+        self._silence.expect(_Heard(report.machine), now, math.inf)
+        self._silence.forget(_Unfinished(DataflowRecord, report.run))
         self._lost.get(report.run, {}).pop(report.machine, None)
-        deadline = now + self._limits.machine_timeout
-        self._sources[report.run, report.machine] = _Source(deadline=deadline, heard_at=now)
+        self._silence.expect(_Source(report.run, report.machine), now, self._limits.machine_timeout)
         before = self.get(MachineRecord, report.machine)
         if before is None:
             stamp = self._label()
@@ -338,15 +316,14 @@ class Registry:
 
     # Silence
 
-    def _lose(self, run: str, machine: str, age: float) -> None:
+    def _lose(self, source: _Source, age: float) -> None:
         """Take a manager for gone."""
-        del self._sources[run, machine]
-        self._note_machine(machine, Presence.DISCONNECTED, age)
-        self._conclude(run, machine, f'not heard of for {age:.0f} s')
+        self._note_machine(source.machine, Presence.DISCONNECTED, age)
+        self._conclude(source.run, source.machine, f'not heard of for {age:.0f} s')
 
     def _dismiss(self, report: Report) -> None:
         """Expect no more of a manager that has said its last word."""
-        del self._sources[report.run, report.machine]
+        self._silence.forget(_Source(report.run, report.machine))
         self._note_machine(report.machine, Presence.LEFT, 0.0)
         record = self.get(DataflowRecord, report.run)
         if record is not None and not record.part(report.machine).status.final:
@@ -362,10 +339,14 @@ class Registry:
         if status is not record.status:
             self.commit(record, record.moved(self._label(), status, error, presumed=status is Status.FAILED))
 
+    def _is_heard_of(self, machine: str) -> bool:
+        """Return whether a manager of a machine is expected to report."""
+        return any(isinstance(who, _Source) and who.machine == machine for who in self._silence)
+
     def _note_machine(self, machine: str, presence: Presence, age: float) -> None:
         """Record that a machine is not heard of any more, if that was the last of its managers."""
         record = self.get(MachineRecord, machine)
-        if record is None or any(machine == other for _, other in self._sources):
+        if record is None or self._is_heard_of(machine):
             return
         if record.status is not presence:
             self.commit(record, record.changed(self._label(), status=presence))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from adora_ros.dataflow import Dataflow, load
 from adora_ros.errors import AdoraError, DataflowError, ManagerError
-from adora_ros.manager import dds
 from adora_ros.manager.environment import RunContext
 from adora_ros.manager.events import EventKind, ManagerEvent, NodeStatus
 from adora_ros.manager.foreign import ForeignNodes
@@ -23,9 +22,10 @@ from adora_ros.manager.options import Listener, Options, Outcome
 from adora_ros.manager.processes import STOP_SIGNALS, PosixProcesses, survives_hangup, use_default_signals
 from adora_ros.manager.ros import ManagerThread
 from adora_ros.manager.run import Run
-from adora_ros.manager.rundir import NameClaim, dataflow_folder, make_run_folder
 from adora_ros.manager.status import StatusCollector
 from adora_ros.supervision import Counters, Result
+from adora_ros.transport import dds
+from adora_ros.transport.rundir import NameClaim, dataflow_folder, make_run_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator

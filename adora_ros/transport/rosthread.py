@@ -73,6 +73,20 @@ class RosThread:
             except Exception as error:  # noqa: BLE001 - a callback that fails must not end the service of all others
                 self._nodes[0].get_logger().error(f'callback failed: {error!r}')
 
+    async def settled(self, timeout: float) -> None:
+        """Wait, on the event loop, until the callbacks of all that has been received were called.
+
+        Args:
+            timeout: Seconds to wait at most.
+
+        """
+        loop = asyncio.get_running_loop()
+        done = asyncio.Event()
+        # What callbacks hand over to the loop comes before this.
+        self.executor.create_task(loop.call_soon_threadsafe, done.set)
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(done.wait(), timeout)
+
     async def call(self, client: Any, request: Any, timeout: float) -> Any:
         """Call a service from the event loop, as soon as it is there.
 

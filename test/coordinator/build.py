@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from adora_ros.coordinator.limits import Limits, Recovery
 from adora_ros.coordinator.protocol import Report, ReportKind, Step
 from adora_ros.coordinator.records import BuildRecord, DataflowRecord, MachineRecord, Record, Status
-from adora_ros.coordinator.registry import Limits, Recovery, Registry
+from adora_ros.coordinator.registry import Registry
 from adora_ros.coordinator.store import MemoryStore
 
 if TYPE_CHECKING:

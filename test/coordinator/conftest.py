@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adora_ros.manager import dds
+from adora_ros.transport import dds
 from coordinator.harness import Client, Coordinators
 
 if TYPE_CHECKING:

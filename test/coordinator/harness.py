@@ -18,7 +18,7 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from adora_ros.manager.dds import PROFILE_VARIABLES
+from adora_ros.transport.dds import PROFILE_VARIABLES
 from support import eventually
 
 if TYPE_CHECKING:

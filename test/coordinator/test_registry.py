@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
+from adora_ros.coordinator.limits import Recovery
 from adora_ros.coordinator.protocol import KEPT_STEPS, ReportKind, Step
-from adora_ros.coordinator.records import COORDINATOR_RESTARTED, DataflowRecord, MachineRecord, Status
-from adora_ros.coordinator.registry import Recovery
+from adora_ros.coordinator.records import COORDINATOR_RESTARTED, BuildRecord, DataflowRecord, MachineRecord, Status
 from adora_ros.errors import RecordError
 from coordinator.build import RUN, STAMP, Fixture, record, report, step
 
@@ -34,9 +34,14 @@ def running(machine: str = 'A', now: float = 0.0, fixture: Fixture | None = None
     return fixture
 
 
+def look(fixture: Fixture, now: float) -> None:
+    if fixture.registry.tick(now, TICK):
+        fixture.registry.judge(now)
+
+
 def tick_until(fixture: Fixture, start: float, end: float) -> None:
     for number in range(int((end - start) / TICK) + 1):
-        fixture.registry.tick(start + number * TICK, TICK)
+        look(fixture, start + number * TICK)
 
 
 # Steps
@@ -215,6 +220,33 @@ def test_a_record_that_no_manager_ever_took_up_fails_as_well() -> None:
     assert again.state == ('Failed', COORDINATOR_RESTARTED, 3)
 
 
+def test_a_build_that_nobody_goes_on_with_after_a_restart_has_failed() -> None:
+    fixture = Fixture()
+    for key in ('left', 'done', 'taken_up'):
+        status = Status.SUCCEEDED if key == 'done' else Status.RUNNING
+        fixture.store.put(record(BuildRecord, key, name='flow', machine='A', status=status))
+    again = fixture.restarted(now=0.0)
+
+    def state(key: str) -> tuple[str, str]:
+        found = again.registry.get(BuildRecord, key)
+        assert found is not None
+        return found.status.value, found.error
+
+    assert [state(key)[0] for key in ('left', 'done', 'taken_up')] == ['Recovering', 'Succeeded', 'Recovering']
+    taken_up = again.registry.get(BuildRecord, 'taken_up')
+    assert taken_up is not None
+    again.registry.commit(taken_up, taken_up.moved(STAMP, Status.RUNNING))
+    tick_until(again, 0.0, 29.5)
+    assert state('left') == ('Recovering', '')
+    tick_until(again, 30.0, 40.0)
+    assert state('left') == ('Failed', COORDINATOR_RESTARTED)
+    assert state('taken_up') == ('Running', '')
+    again.registry.shut_down()
+    assert state('taken_up') == ('Recovering', '')
+    fixture.restarted(Recovery.FAIL)
+    assert state('taken_up') == ('Failed', COORDINATOR_RESTARTED)
+
+
 # Silence
 
 
@@ -237,13 +269,31 @@ def test_a_manager_is_gone_30_s_after_its_last_report() -> None:
 def test_the_silence_of_a_coordinator_that_was_away_is_nobodys() -> None:
     fixture = running(now=100.0)
     tick_until(fixture, 100.0, 110.0)
-    fixture.registry.tick(170.0, TICK)
+    look(fixture, 170.0)
     assert fixture.state == ('Running', '', 2)
     assert fixture.registry.heartbeat_age('A', 170.0) == pytest.approx(10.5)
-    tick_until(fixture, 170.5, 188.5)
+    tick_until(fixture, 170.5, 199.5)  # everybody gets as long as after a restart
     assert fixture.state == ('Running', '', 2)
-    tick_until(fixture, 189.0, 190.0)
+    look(fixture, 200.0)
     assert fixture.state[0] == 'Failed'
+
+
+def test_looks_that_come_a_little_late_again_and_again_are_nobodys_silence_either() -> None:
+    fixture = running(now=100.0)
+    for number in range(1, 41):  # 0.9 s instead of 0.5 s each
+        look(fixture, 100.0 + number * 0.9)
+    assert fixture.state == ('Running', '', 2)
+    assert fixture.registry.heartbeat_age('A', 136.0) == pytest.approx(40 * TICK + 0.4)
+
+
+def test_what_was_received_counts_before_anybody_is_taken_for_gone() -> None:
+    fixture = running(now=100.0)
+    tick_until(fixture, 100.0, 129.5)
+    assert fixture.registry.tick(130.0, TICK)
+    fixture.registry.take(report(RUNNING, BEAT), 130.0)
+    fixture.registry.judge(130.0)
+    assert fixture.state == ('Running', '', 2)
+    assert fixture.told.machines == []
 
 
 def test_a_manager_that_says_bye_is_not_missed() -> None:
@@ -319,8 +369,8 @@ def test_nothing_is_kept_in_memory_of_dataflows_that_are_over() -> None:
             fixture.registry.take(dataclasses.replace(report(made), run=f'run-{number}'), float(number))
         fixture.registry.take(dataclasses.replace(report(FAILED, BYE), run=f'run-{number}'), float(number))
     registry = fixture.registry
-    assert (registry._sources, registry._lost, registry._recovering, registry._refused) == ({}, {}, {}, set())
-    assert list(registry._heard) == ['A']
+    assert (registry._lost, registry._refused) == ({}, set())
+    assert len(list(registry._silence)) == 1  # the machine
 
 
 def test_stamps_of_the_coordinator_are_its_own() -> None:

@@ -13,11 +13,11 @@ import pytest
 
 from adora_ros.dataflow import loads
 from adora_ros.errors import ManagerError
-from adora_ros.manager.rundir import NameClaim, dataflow_folder, log_root, make_run_folder
+from adora_ros.transport.rundir import NameClaim, dataflow_folder, log_root, make_run_folder
 
 HOLDER = """
 import sys
-from adora_ros.manager.rundir import NameClaim
+from adora_ros.transport.rundir import NameClaim
 claim = NameClaim(sys.argv[1])
 print('up', flush=True)
 sys.stdin.read()

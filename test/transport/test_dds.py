@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adora_ros.manager import dds
+from adora_ros.transport import dds
 
 SPACE = '{http://www.eprosima.com}'
 HOLDER = 'import fcntl, sys; f = open(sys.argv[1], "ab"); fcntl.flock(f, 2); print("up", flush=True); sys.stdin.read()'
