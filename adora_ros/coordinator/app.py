@@ -24,8 +24,9 @@ from adora_ros.coordinator.registry import Registry
 from adora_ros.coordinator.storenode import StoreNode
 from adora_ros.errors import AdoraError, CoordinatorError, ManagerError, TransportError
 from adora_ros.transport import dds
+from adora_ros.transport.claims import NameClaim
 from adora_ros.transport.rosthread import RosThread
-from adora_ros.transport.rundir import NameClaim, dataflow_folder
+from adora_ros.transport.rundir import dataflow_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

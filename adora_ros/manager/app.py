@@ -4,38 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import dataclasses
 import os
 import signal
-import uuid
-from contextlib import contextmanager
+import socket
 from typing import TYPE_CHECKING, Any
 
 from adora_ros.dataflow import Dataflow, load
 from adora_ros.errors import AdoraError, DataflowError, ManagerError
-from adora_ros.manager.environment import RunContext
-from adora_ros.manager.events import EventKind, ManagerEvent, NodeStatus
+from adora_ros.manager.events import DataflowStatus, EventKind, ManagerEvent, NodeStatus
 from adora_ros.manager.foreign import ForeignNodes
 from adora_ros.manager.incarnation import stop_ladder
 from adora_ros.manager.journal import Journal
 from adora_ros.manager.logs import LogFile, LogPump
 from adora_ros.manager.options import Listener, Options, Outcome
+from adora_ros.manager.phase import PhaseKeeper
+from adora_ros.manager.preparation import dds_environment, label, new_context, run_facts, variables
 from adora_ros.manager.processes import STOP_SIGNALS, PosixProcesses, survives_hangup, use_default_signals
 from adora_ros.manager.ros import ManagerThread
 from adora_ros.manager.run import Run
+from adora_ros.manager.runfile import RunFile
 from adora_ros.manager.status import StatusCollector
 from adora_ros.supervision import Counters, Result
 from adora_ros.transport import dds
-from adora_ros.transport.rundir import NameClaim, dataflow_folder, make_run_folder
+from adora_ros.transport.claims import NameClaim
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
+
+    from adora_ros.manager.environment import RunContext
 
 STATUS_PERIOD = 1.0
 """Seconds between two publications of an unchanged status."""
 STATUS_DELAY = 0.02
 """Seconds for which changes are collected before the status is published."""
-UNKNOWN_PARTICIPANTS = 64
-"""Processes to provide for while no dataflow is loaded."""
 KILLING_SIGNAL = 3
 """Which stop signal in a row goes straight to SIGKILL; the one before it goes to SIGTERM."""
 ACTIVATION_PATIENCE = 60.0
@@ -71,6 +73,10 @@ class Manager:
         self._result: Result | None = None
         self._statuses: tuple[NodeStatus, ...] = ()
         self._failure = ''
+        self._phase = PhaseKeeper()
+        self._run_file: RunFile | None = None
+        self._started = 0.0
+        self._kept = False
         self._signals: list[int] = []
         self._interrupted = False
         self._closing = False
@@ -107,13 +113,14 @@ class Manager:
         if self._dataflow is None and self._options.autostart:
             self._dataflow = self._load()
         dds.clean_segments()
-        self._env = self._dds_environment()
+        self._env = dds_environment(self._options, self._dataflow)
         self._pump = LogPump(self._listener.output)
-        with _variables(self._env):
+        with variables(self._env):
             self._ros = ManagerThread(
                 self._options.node_name, self._options.namespace, control=self, machine=self._options.machine
             )
-        for listener in (self._listener.event, self._ros.node.publish_event, self._log_event, self._on_event):
+        node = self._ros.node
+        for listener in (self._phase.take, self._listener.event, node.publish_event, self._log_event, self._on_event):
             self._journal.listen(listener)
         try:
             return await self._serve()
@@ -123,6 +130,7 @@ class Manager:
 
     async def _serve(self) -> Outcome:
         ticker = self._loop.create_task(self._tick())
+        self._publish_status()
         try:
             if self._options.autostart and not self._signals:
                 await self._autostart()
@@ -223,6 +231,16 @@ class Manager:
         self.stop('shut down')
         return error
 
+    def keep(self, *, through_stop: bool) -> None:
+        """Stay when the dataflow has been stopped, or end with it again."""
+        self._kept = through_stop
+
+    def give_up(self, error: str) -> None:
+        """End, since nothing runs any more, unless the manager waits for its lifecycle to be driven."""
+        self._ros.node.get_logger().error(self._failure or error)
+        if self._options.autostart:
+            self.stop(error)
+
     def command(self, verb: str, node: str) -> str:
         """Restart, stop or start one node."""
         return self._on_loop(self._command(verb, node), PATIENCE)
@@ -261,7 +279,9 @@ class Manager:
         if self._closing:
             return 'the manager is ending'
         self._refuse_other_machines(dataflow)
-        self._context = self._new_context(dataflow)
+        self._context = new_context(self._options, dataflow, self._env)
+        self._run_file = RunFile(self._context.folder, run_facts(self._options, self._context))
+        self._started = self._loop.time()
         self._log = LogFile(self._context.folder / 'manager.log')
         self._run = Run(
             self._context,
@@ -282,12 +302,25 @@ class Manager:
     async def _deactivate(self) -> str:
         if self._run is not None:
             self._run.stop('deactivated')
+            self._limit_grace(self._run, self._ros.node.take_stop_grace())
         await self._idle.wait()
         return ''
+
+    def _limit_grace(self, run: Run, grace: float | None) -> None:
+        """Skip to SIGTERM after ``grace`` seconds, and to SIGKILL half as long later."""
+        if grace is None:
+            return
+        if grace > 0:
+            self._loop.call_later(grace, lambda: run.hurry(kill=False))
+            self._loop.call_later(grace * 1.5, lambda: run.hurry(kill=True))
+        else:
+            run.hurry(kill=True)
 
     async def _watch(self, run: Run) -> None:
         """Wait for the end of a run and leave nothing of it."""
         self._result = await run.wait()
+        if self._run_file is not None:
+            self._run_file.end(stamp=label(), error=self._result.error)
         self._counters = run.counters
         self._publish_status()
         self._run = None
@@ -295,7 +328,7 @@ class Manager:
         self._pump.release(self._log)
         dds.clean_segments()
         self._idle.set()
-        if self._closing or self._options.autostart:
+        if self._closing or (self._options.autostart and not self._kept):
             self._done.set()
         elif not run.supervisor.stopping:
             await self._trigger(self._ros.node.stand_down)
@@ -318,7 +351,23 @@ class Manager:
             self._status_due = None
         if self._run is not None:
             self._statuses = self._collector.collect(self._run, self._loop.time())
-            self._ros.node.publish_status(self._statuses)
+        self._ros.node.publish_status(self._dataflow_status(), self._statuses)
+
+    def _dataflow_status(self) -> DataflowStatus:
+        context = self._context
+        counters = self._counters if self._run is None else self._run.counters
+        return DataflowStatus(
+            dataflow=self._options.namespace.lstrip('/'),
+            state=self._phase.phase.value,
+            error=self._phase.error,
+            run='' if context is None else context.run_id,
+            pid=os.getpid(),
+            hostname=socket.gethostname(),
+            file=str(self._options.file.absolute()),
+            folder='' if context is None else str(context.folder),
+            up_s=None if self._run is None else self._loop.time() - self._started,
+            counters=dataclasses.asdict(counters),
+        )
 
     async def _tick(self) -> None:
         """Publish the status once a second, and the counters when one has changed since the last sweep."""
@@ -332,44 +381,3 @@ class Manager:
             if self._loop.time() - sweep >= self._run.context.dataflow.health_check_interval:
                 sweep = self._loop.time()
                 self._run.report_counters()
-
-    # Preparing a run
-
-    def _new_context(self, dataflow: Dataflow) -> RunContext:
-        run_id = str(uuid.uuid4())
-        return RunContext(
-            dataflow=dataflow,
-            run_id=run_id,
-            folder=make_run_folder(dataflow, run_id),
-            machine=self._options.machine,
-            env={**self._env, **self._options.env},
-            use_sim_time=self._options.use_sim_time,
-        )
-
-    def _dds_environment(self) -> dict[str, str]:
-        """Return the variables that select the Fast DDS profile, for this process and those of all nodes."""
-        dataflow = self._dataflow
-        nodes = () if dataflow is None else dataflow.nodes
-        if not dds.wants_profile(os.environ, one_host=not any(node.machine for node in nodes)):
-            return {}
-        participants = len(nodes) + 1 if nodes else UNKNOWN_PARTICIPANTS
-        try:
-            return dds.write_profile(dataflow_folder(self._options.dataflow_name), participants, os.environ)
-        except OSError as error:
-            msg = f'{error.filename}: {error.strerror}; set ROS_LOG_DIR to a folder that can be written'
-            raise ManagerError(msg) from error
-
-
-@contextmanager
-def _variables(env: dict[str, str]) -> Iterator[None]:
-    """Set environment variables for a while."""
-    before = {name: os.environ.get(name) for name in env}
-    os.environ.update(env)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from adora_ros.manager.events import Health, InputStatus, Level, ManagerEvent, NodeStatus
+from adora_ros.inputs import InputState
+from adora_ros.manager.events import DataflowStatus, EventKind, Health, InputStatus, Level, ManagerEvent, NodeStatus
+from adora_ros.supervision import NodeState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +26,8 @@ _BYTE_OF_HEALTH = {
     Health.ERROR: DiagnosticStatus.ERROR,
 }
 NANOSECONDS = 1_000_000_000
+_INPUT = 'input '
+_NUMBERS = ('next_restart_s', 'last_activity_age_s', 'cpu_percent', 'rss_mb', 'up_s')
 
 
 def event_message(event: ManagerEvent, *, dataflow: str, machine: str) -> DiagnosticArray:
@@ -54,6 +58,25 @@ def status_message(statuses: Iterable[NodeStatus], *, dataflow: str, machine: st
     return _array([_node_status(status, dataflow, machine) for status in statuses], stamp)
 
 
+def dataflow_status(status: DataflowStatus, *, machine: str) -> DiagnosticStatus:
+    """Return the state of a dataflow; it has the dataflow's name, without a node's behind it."""
+    values = {
+        'state': status.state,
+        'error': status.error,
+        'run': status.run,
+        'pid': str(status.pid),
+        'hostname': status.hostname,
+        'file': status.file,
+        'folder': status.folder,
+        'up_s': _text(status.up_s),
+        **{name: str(count) for name, count in status.counters.items()},
+    }
+    text = f'{status.state}: {status.error}' if status.error else status.state
+    message = _status(status.dataflow, machine, text, values)
+    message.level = _BYTE_OF_HEALTH[Health.ERROR if status.error else Health.OK]
+    return message
+
+
 def _node_status(status: NodeStatus, dataflow: str, machine: str) -> DiagnosticStatus:
     values = {
         'state': status.state.value,
@@ -68,7 +91,7 @@ def _node_status(status: NodeStatus, dataflow: str, machine: str) -> DiagnosticS
         'cpu_percent': _text(status.cpu_percent),
         'rss_mb': _text(status.rss_mb),
         'up_s': _text(status.up_s),
-        **{f'input {port.id}': _input_text(port) for port in status.inputs},
+        **{f'{_INPUT}{port.id}': _input_text(port) for port in status.inputs},
     }
     message = _status(f'{dataflow}: {status.node}', machine, _headline(status), values)
     message.level = _BYTE_OF_HEALTH[status.health]
@@ -105,3 +128,81 @@ def _array(statuses: list[DiagnosticStatus], stamp: int) -> DiagnosticArray:
 
 def _text(value: float | None) -> str:
     return '' if value is None else f'{value:.3f}'.rstrip('0').rstrip('.')
+
+
+# And back
+
+
+def read_event(message: DiagnosticArray) -> ManagerEvent:
+    """Return the event that a message of :func:`event_message`'s making tells of.
+
+    Raises:
+        KeyError, ValueError, IndexError: it is of another making.
+
+    """
+    status = message.status[0]
+    values = _values(status)
+    return ManagerEvent(
+        seq=int(values.pop('seq')),
+        stamp=message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec,
+        level=Level(values.pop('level')),
+        kind=EventKind(values.pop('event')),
+        node=values.pop('node'),
+        incarnation=int(values.pop('incarnation')),
+        text=status.message,
+        details=values,
+    )
+
+
+def read_status(message: DiagnosticArray) -> tuple[DataflowStatus, tuple[NodeStatus, ...]]:
+    """Return the states that a message on ``/<dataflow>/status`` tells of.
+
+    Raises:
+        KeyError, ValueError, IndexError: it is not such a message.
+
+    """
+    *nodes, dataflow = message.status
+    return _read_dataflow(dataflow), tuple(_read_node(status) for status in nodes)
+
+
+def _read_dataflow(status: DiagnosticStatus) -> DataflowStatus:
+    values = _values(status)
+    plain = {name: values.pop(name) for name in ('state', 'error', 'run', 'hostname', 'file', 'folder')}
+    return DataflowStatus(
+        dataflow=status.name,
+        pid=int(values.pop('pid')),
+        up_s=_number(values.pop('up_s')),
+        counters={name: int(count) for name, count in values.items()},
+        **plain,
+    )
+
+
+def _read_node(status: DiagnosticStatus) -> NodeStatus:
+    values = _values(status)
+    pid = values['pid']
+    return NodeStatus(
+        node=status.name.partition(': ')[2],
+        state=NodeState(values['state']),
+        health=next(health for health, byte in _BYTE_OF_HEALTH.items() if byte == status.level),
+        incarnation=int(values['incarnation']),
+        pid=int(pid) if pid else None,
+        restarts=int(values['restarts']),
+        last_exit=values['last_exit'],
+        error=values['error'],
+        closed_inputs=tuple(values['closed_inputs'].split()),
+        inputs=tuple(_read_input(key[len(_INPUT) :], text) for key, text in values.items() if key.startswith(_INPUT)),
+        **{name: _number(values[name]) for name in _NUMBERS},
+    )
+
+
+def _read_input(input_id: str, text: str) -> InputStatus:
+    state, source, *age = text.split()
+    return InputStatus(id=input_id, source=source, state=InputState(state), age_s=float(age[0]) if age else None)
+
+
+def _values(status: DiagnosticStatus) -> dict[str, str]:
+    return {pair.key: pair.value for pair in status.values}
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None

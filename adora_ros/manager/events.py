@@ -139,6 +139,36 @@ class NodeStatus:
     inputs: tuple[InputStatus, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class DataflowStatus:
+    """The state of a dataflow, as far as one manager runs it, at one moment.
+
+    Attributes:
+        dataflow: Its name.
+        state: Where it is, a value of :class:`adora_ros.manager.phase.Phase`.
+        error: Every failure of the last run as ``node: reason``, joined by ``; ``; empty if there was none.
+        run: The uuid of the current or last run; empty before the first.
+        pid: Process id of the manager.
+        hostname: What the manager's machine calls itself.
+        file: The dataflow file, absolute.
+        folder: Where the logs of the run are; empty before the first.
+        up_s: Seconds since the run was started, None if none goes on.
+        counters: Fault tolerance counters by name.
+
+    """
+
+    dataflow: str
+    state: str
+    error: str
+    run: str
+    pid: int
+    hostname: str
+    file: str
+    folder: str
+    up_s: float | None
+    counters: dict[str, int]
+
+
 def health_of(state: NodeState, *, degraded: bool) -> Health:
     """Return the level at which diagnostics show a node.
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 ABSTRACT = '@'
 """First character of an address that is a name in Linux's abstract namespace rather than a path (``unix(7)``)."""
+DETACH = b'detach\n'
+"""What a reader sends that may end while the dataflow goes on."""
 FLUSH = 2.0
 """Seconds that the end of a run may wait for a reader that takes nothing."""
 
@@ -38,7 +40,8 @@ class EventStream:
     """A :class:`adora_ros.manager.options.Listener` that writes every event to a socket.
 
     A reader that is slow or gone never makes the manager wait. The reader's end of its sending side is its word that
-    it is gone, or wants the dataflow to stop.
+    it is gone, or wants the dataflow to stop; unless it has sent :data:`DETACH` before, which lets the manager go on
+    without it.
     """
 
     def __init__(self, address: str) -> None:
@@ -64,9 +67,15 @@ class EventStream:
         self._thread = threading.Thread(target=self._run, name='adora-events', daemon=True)
         self._thread.start()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether what is written may still be read."""
+        return self._thread.is_alive()
+
     def event(self, event: ManagerEvent) -> None:
         """Write one event."""
-        self._lines.put(json.dumps(dataclasses.asdict(event), separators=(',', ':')).encode() + b'\n')
+        if self.is_open:
+            self._lines.put(json.dumps(dataclasses.asdict(event), separators=(',', ':')).encode() + b'\n')
 
     def output(self, node: str, stream: Stream, lines: list[bytes]) -> None:
         """Leave what nodes print to others."""
@@ -76,12 +85,15 @@ class EventStream:
         loop = asyncio.get_running_loop()
 
         def readable() -> None:
+            data = b''
             with contextlib.suppress(ConnectionError):
-                if self._socket.recv(4096):
-                    return
+                data = self._socket.recv(4096)
+            if data and DETACH not in data:
+                return
             loop.remove_reader(self._socket)
-            self.is_closed = True
-            act()
+            if not data:
+                self.is_closed = True
+                act()
 
         loop.add_reader(self._socket, readable)
 

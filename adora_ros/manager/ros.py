@@ -16,11 +16,12 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
-from adora_ros.manager.diagnostics import event_message, status_message
+from adora_ros.manager.diagnostics import dataflow_status, event_message, status_message
 from adora_ros.transport.rosthread import RosThread
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from rclpy.publisher import Publisher
 
     from adora_ros.dataflow import NodeSpec
-    from adora_ros.manager.events import ManagerEvent, NodeStatus
+    from adora_ros.manager.events import DataflowStatus, ManagerEvent, NodeStatus
 
 EVENTS_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """Latched, so that who comes late still learns the recent past."""
@@ -41,6 +42,8 @@ DIAGNOSTICS_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 FLUSH = 0.5
 """Seconds that the end of a manager waits for its last events to arrive."""
 FLUSH_STEP = Duration(seconds=0.05)
+_STOP_GRACE = 'stop_grace'
+_UNSET = -1.0
 
 
 class Control(Protocol):
@@ -60,6 +63,12 @@ class Control(Protocol):
 
     def shutdown(self) -> str:
         """Stop the dataflow if it runs, and end the manager; return an error text."""
+
+    def keep(self, *, through_stop: bool) -> None:
+        """Say whether a manager that would end with its dataflow is to stay, since it starts it again."""
+
+    def give_up(self, error: str) -> None:
+        """End a manager that could not start its dataflow again."""
 
     def command(self, verb: str, node: str) -> str:
         """Carry out ``restart``, ``stop`` or ``start`` for one node; return an error text."""
@@ -87,16 +96,23 @@ class ManagerNode(LifecycleNode):
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', DIAGNOSTICS_QOS)
         description = ParameterDescriptor(description='Name of this machine in deploy.machine', read_only=True)
         self.declare_parameter('machine', machine, description)
+        text = (
+            'Seconds after which the next stop skips to SIGTERM, and to SIGKILL half as long later; unset if negative'
+        )
+        self.declare_parameter(_STOP_GRACE, _UNSET, ParameterDescriptor(description=text))
+        self.create_service(Trigger, '~/restart', self._answer_restart)
 
     def publish_event(self, event: ManagerEvent) -> None:
         """Publish one event."""
         self._publish(self._events, event_message(event, dataflow=self._dataflow, machine=self._machine))
 
-    def publish_status(self, statuses: Iterable[NodeStatus]) -> None:
-        """Publish the state of all nodes."""
+    def publish_status(self, dataflow: DataflowStatus, statuses: Iterable[NodeStatus]) -> None:
+        """Publish the state of all nodes, and on ``status`` that of the dataflow behind them."""
         message = status_message(statuses, dataflow=self._dataflow, machine=self._machine, stamp=time.time_ns())
+        if message.status:
+            self._publish(self._diagnostics, message)
+        message.status = [*message.status, dataflow_status(dataflow, machine=self._machine)]
         self._publish(self._status, message)
-        self._publish(self._diagnostics, message)
 
     def _publish(self, publisher: Publisher[DiagnosticArray], message: DiagnosticArray) -> None:
         """Publish; supervision does not depend on whether DDS takes it."""
@@ -119,6 +135,14 @@ class ManagerNode(LifecycleNode):
             if time.monotonic() >= deadline:
                 return False
         return True
+
+    def take_stop_grace(self) -> float | None:
+        """Return what limits the grace of a stop that begins now, in seconds; it holds for that stop only."""
+        grace = float(self.get_parameter(_STOP_GRACE).value)
+        if grace < 0:
+            return None
+        self.set_parameters([Parameter(_STOP_GRACE, value=_UNSET)])
+        return grace
 
     def offer_commands(self, nodes: Iterable[NodeSpec]) -> None:
         """Offer ``~/<node>/restart``, ``stop`` and ``start`` for every node."""
@@ -162,8 +186,34 @@ class ManagerNode(LifecycleNode):
         return self._transition(super().on_shutdown(state), self._control.shutdown)
 
     async def _answer_change_state(self, request: Any, response: Any) -> Any:
+        return await self._transit(self._change_state, request, response)
+
+    async def _answer_restart(self, request: Any, response: Any) -> Any:
+        return await self._transit(self._restart, request, response)
+
+    def _restart(self, _request: Any, response: Any) -> Any:
+        """Stop the dataflow and start it again, as it was loaded."""
+        if self._state_machine.current_state[1] != 'active':
+            response.message = 'the dataflow is not running'
+            return response
+        self._control.keep(through_stop=True)
+        self.trigger_deactivate()
+        error = ''
+        if self._state_machine.current_state[1] != 'inactive':
+            error = 'the dataflow could not be stopped'
+        elif self.trigger_activate() is not TransitionCallbackReturn.SUCCESS:
+            error = 'the dataflow could not be started again'
+        self._control.keep(through_stop=False)
+        if error:
+            self._control.give_up(error)
+        response.success = not error
+        response.message = error or 'restarted'
+        return response
+
+    async def _transit(self, act: Callable[[Any, Any], Any], request: Any, response: Any) -> Any:
+        """Answer a service by transitions."""
         done: Future[None] = Future(executor=self.executor)
-        work = self.transitions.submit(self._change_state, request, response)
+        work = self.transitions.submit(act, request, response)
         work.add_done_callback(lambda _: done.set_result(None))
         await done
         return work.result()

@@ -1,12 +1,9 @@
-"""Where a run keeps its files, and the claim that no other manager runs a dataflow of the same name."""
+"""Where a run keeps its files."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import socket
-import struct
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,51 +60,3 @@ def make_run_folder(dataflow: Dataflow, run_id: str) -> Path:
         msg = f'{folder}: {error.strerror}; set ROS_LOG_DIR to a folder that can be written'
         raise ManagerError(msg) from error
     return folder
-
-
-_ASKERS = 4096
-"""How many may ask who holds a name; their connections are never accepted."""
-
-
-class NameClaim:
-    """Held while a manager runs; the kernel gives it up when the manager is gone, however it ended.
-
-    It is an abstract socket, so it holds for the host's network namespace and the ROS domain, which is how far the
-    topics of a dataflow that is limited to the host reach.
-    """
-
-    def __init__(self, node_name: str) -> None:
-        """Claim the full name of a manager node.
-
-        Raises:
-            ManagerError: another manager holds it; the text gives its process id.
-
-        """
-        # Hashed, since a name may be longer than the 108 bytes of an address.
-        digest = hashlib.sha256(node_name.encode()).hexdigest()
-        address = f'\0adora/{os.environ.get("ROS_DOMAIN_ID") or "0"}/{digest}'
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            self._socket.bind(address)
-        except OSError:
-            self._socket.close()
-            msg = f'{node_name} is already running{_holder(address)}; stop it or choose another --name'
-            raise ManagerError(msg) from None
-        self._socket.listen(_ASKERS)
-
-    def release(self) -> None:
-        """Give the name up."""
-        self._socket.close()
-
-
-def _holder(address: str) -> str:
-    """Return `` (pid N)`` for whoever listens at ``address``; empty if that cannot be told."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(1.0)
-        try:
-            probe.connect(address)
-            credentials = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize('iII'))
-        except OSError:
-            return ''
-    pid, _uid, _gid = struct.unpack('iII', credentials)
-    return f' (pid {pid})'

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from adora_ros.launch.stream import EventServer
 from adora_ros.manager.events import EventKind, Level, ManagerEvent
-from adora_ros.manager.eventstream import EventStream
+from adora_ros.manager.eventstream import DETACH, EventStream
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
+    from pathlib import Path
 
 DEADLINE = 20.0
 
@@ -91,5 +95,24 @@ def test_a_reader_that_takes_nothing_holds_nobody_up() -> None:
         stream.close(0.2)
         assert asyncio.get_running_loop().time() - start < DEADLINE / 2
         server.close()
+
+    within(work())
+
+
+def test_a_reader_may_leave_and_let_the_dataflow_go_on(tmp_path: Path) -> None:
+    async def work() -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+            listener.bind(str(tmp_path / 'socket'))
+            listener.listen()
+            stream = EventStream(str(tmp_path / 'socket'))
+            stream.when_closed(lambda: pytest.fail('it must not stop'))
+            reader, _ = listener.accept()
+            reader.sendall(DETACH)
+            reader.close()
+        while stream.is_open:
+            stream.event(event(1))
+            await asyncio.sleep(0.01)
+        assert not stream.is_closed
+        stream.close()
 
     within(work())

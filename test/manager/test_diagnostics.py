@@ -7,8 +7,18 @@ from typing import Any
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 
-from adora_ros.manager.diagnostics import event_message, status_message
-from adora_ros.manager.events import EventKind, Health, Level, ManagerEvent, NodeStatus, health_of
+from adora_ros.inputs import InputState
+from adora_ros.manager.diagnostics import dataflow_status, event_message, read_event, read_status, status_message
+from adora_ros.manager.events import (
+    DataflowStatus,
+    EventKind,
+    Health,
+    InputStatus,
+    Level,
+    ManagerEvent,
+    NodeStatus,
+    health_of,
+)
 from adora_ros.supervision import NodeState
 
 STAMP = 1_700_000_000_123_456_789
@@ -117,3 +127,43 @@ def test_an_event_is_one_status(level: Level, byte: bytes, node: str, name: str)
 def test_every_state_has_its_level(state: NodeState, health: Health, degraded: Health) -> None:
     assert health_of(state, degraded=False) is health
     assert health_of(state, degraded=True) is degraded
+
+
+def test_what_is_published_can_be_read_back() -> None:
+    inputs = (
+        InputStatus(id='image', source='camera/image', state=InputState.WAITING, age_s=12.25),
+        InputStatus(id='tick', source='dora/timer/millis/50', state=InputState.CLOSED, age_s=None),
+    )
+    nodes = (
+        NodeStatus(**{**CALM, 'rss_mb': 12.5, 'inputs': inputs, 'closed_inputs': ('tick',)}),
+        NodeStatus(**{**CALM, 'node': 'a: b', 'pid': None, 'health': Health.ERROR, 'state': NodeState.FAILED}),
+    )
+    dataflow = DataflowStatus(
+        dataflow='robot/flow',
+        state='Failed',
+        error='camera: exit code 3',
+        run='some-uuid',
+        pid=12,
+        hostname='robot',
+        file='/tmp/flow.yml',
+        folder='/tmp/log',
+        up_s=1.5,
+        counters={'restarts': 2, 'health_kills': 0},
+    )
+    message = status_message(nodes, dataflow='robot/flow', machine='m', stamp=STAMP)
+    message.status = [*message.status, dataflow_status(dataflow, machine='m')]
+    again, read = read_status(message)
+    assert again == dataflow
+    assert read[0] == nodes[0]
+    assert (read[1].node, read[1].health, read[1].pid) == ('a: b', Health.ERROR, None)
+    event = ManagerEvent(
+        seq=7,
+        stamp=STAMP,
+        level=Level.WARN,
+        kind=EventKind.NODE_UP,
+        node='',
+        incarnation=-1,
+        text='x',
+        details={'k': ''},
+    )
+    assert read_event(event_message(event, dataflow='flow', machine='')) == event

@@ -51,6 +51,12 @@ class Idle:
     def shutdown(self) -> str:
         return ''
 
+    def keep(self, *, through_stop: bool) -> None:
+        pass
+
+    def give_up(self, error: str) -> None:
+        pass
+
     def command(self, verb: str, node: str) -> str:
         return f'{verb} {node}'
 

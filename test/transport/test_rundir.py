@@ -1,11 +1,9 @@
-"""Where a run keeps its files, and the claim on a name."""
+"""Where a run keeps its files."""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -13,16 +11,7 @@ import pytest
 
 from adora_ros.dataflow import loads
 from adora_ros.errors import ManagerError
-from adora_ros.transport.rundir import NameClaim, dataflow_folder, log_root, make_run_folder
-
-HOLDER = """
-import sys
-from adora_ros.transport.rundir import NameClaim
-claim = NameClaim(sys.argv[1])
-print('up', flush=True)
-sys.stdin.read()
-"""
-NAME = '/flow/manager'
+from adora_ros.transport.rundir import dataflow_folder, log_root, make_run_folder
 
 
 def test_the_log_root_is_that_of_ros(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,39 +52,3 @@ def test_a_run_has_a_folder_with_the_dataflow_as_given(tmp_path: Path) -> None:
     assert descriptor == {'nodes': [{'id': 'n', 'path': 'n.py', 'env': {'A': 1}}]}
     with pytest.raises(ManagerError, match='File exists; set ROS_LOG_DIR'):
         make_run_folder(dataflow, 'some-uuid')
-
-
-def test_a_name_is_refused_while_another_process_holds_it() -> None:
-    command = [sys.executable, '-c', HOLDER, NAME]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b'up\n'
-        text = rf'^/flow/manager is already running \(pid {holder.pid}\); stop it or choose another --name$'
-        for _ in range(20):
-            with pytest.raises(ManagerError, match=text):
-                NameClaim(NAME)
-        NameClaim('/other/manager').release()
-        holder.kill()
-        holder.wait()
-        NameClaim(NAME).release()
-
-
-def test_a_name_is_free_after_its_release() -> None:
-    for _ in range(2):
-        NameClaim(NAME).release()
-
-
-def test_a_name_is_claimed_per_domain(monkeypatch: pytest.MonkeyPatch) -> None:
-    claim = NameClaim(NAME)
-    monkeypatch.setenv('ROS_DOMAIN_ID', '231')
-    NameClaim(NAME).release()
-    claim.release()
-
-
-def test_a_name_may_be_as_long_as_ros_allows() -> None:
-    long = '/' + 'n' * 200 + '/manager'
-    claim = NameClaim(long)
-    NameClaim(long[:-1]).release()
-    with pytest.raises(ManagerError, match='already running'):
-        NameClaim(long)
-    claim.release()
