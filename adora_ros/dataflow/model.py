@@ -149,6 +149,8 @@ class OutputSpec:
     type: str | None = None
     """ROS message type ``package/msg/Name``; None for Arrow."""
     qos: QosSpec | None = None
+    inline: bool = False
+    """Whether Arrow values travel inside the messages, however large they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,6 +265,8 @@ class Dataflow:
     """The root's ``env``; that of each node contains it already."""
     health_check_interval: float = DEFAULT_HEALTH_CHECK_INTERVAL
     restart_strategy: RestartStrategy = RestartStrategy.ONE_FOR_ONE
+    shared_memory_limit: int | None = None
+    """Bytes of shared memory for large values; None leaves it to the machine."""
     exit_when_nodes_finish: bool = False
     """Whether timers count as a clock rather than as work when deciding that a node has nothing left to wait for."""
     warnings: tuple[Problem, ...] = ()

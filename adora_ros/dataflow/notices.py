@@ -37,7 +37,7 @@ _NO_EFFECT = {
     'output_metadata': 'metadata is not checked',
     'output_framing': 'values always travel as Arrow IPC',
     'pattern': 'metadata is not checked',
-    'shared_memory_pool_size': 'there is no such pool',
+    'shared_memory_pool_size': 'set `shared_memory_limit` at the top level',
 }
 _ROS_INPUT_KEYS = ('queue_size', 'queue_policy', 'input_timeout', 'first_message_timeout')
 

@@ -84,7 +84,10 @@ def add_outputs(wiring: Wiring, node: NodeYaml, loc: Loc, node_name: str, namesp
             topic=topic or names.output_topic(wiring.namespace, node_name, output_id),
             type=_type(spec.type, (*place, 'type'), report),
             qos=qos_spec(spec.qos),
+            inline=spec.inline == 'always',
         )
+        if spec.inline == 'always' and spec.type is not None:
+            report.warning((*place, 'inline'), '`inline` has no effect on an output with a `type`; it always is')
         wiring.output_locs[(node.id, output_id)] = place
         if spec.topic is not None:
             wiring.given_topics.add((node.id, output_id))

@@ -86,6 +86,7 @@ class Resolver:
             env=self._env_of_all,
             health_check_interval=_given(root.health_check_interval, DEFAULT_HEALTH_CHECK_INTERVAL),
             restart_strategy=RestartStrategy(root.restart_strategy or RestartStrategy.ONE_FOR_ONE),
+            shared_memory_limit=self._size(root.shared_memory_limit, ('shared_memory_limit',), zero=True),
             exit_when_nodes_finish=bool(root.exit_when_nodes_finish),
             warnings=self._report.warnings,
         )
@@ -254,7 +255,7 @@ class Resolver:
             self._report.error(loc, f'`args` is not quoted as in a shell: {str(error).lower()}')
             return ()
 
-    def _size(self, written: Any, loc: Loc) -> int | None:
+    def _size(self, written: Any, loc: Loc, *, zero: bool = False) -> int | None:
         if written is None:
             return None
         try:
@@ -262,7 +263,7 @@ class Resolver:
         except ValueError as error:
             self._report.error(loc, str(error))
             return None
-        if size == 0:
+        if size == 0 and not zero:
             self._report.error(loc, f'`{loc[-1]}` must be above 0')
         return size
 

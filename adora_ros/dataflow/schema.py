@@ -89,6 +89,9 @@ class OutputYaml(Yaml):
     type: str | None = None
     """ROS message type such as `sensor_msgs/msg/Image`; Arrow values unless given."""
     qos: Qos | None = None
+    inline: Literal['auto', 'always'] | None = None
+    """Whether large Arrow values travel inside the messages, for receivers that have no adora_ros or are elsewhere;
+    `auto` (in shared memory where all receivers of the dataflow are on this machine) unless given."""
 
 
 class ListedOutputYaml(OutputYaml):
@@ -259,6 +262,9 @@ class RootYaml(Yaml):
     """Seconds from the stop request to SIGTERM; 10 unless given."""
     warm: AutoOrBool | None = None
     """Whether Python scripts are forked from a process that has ROS loaded already; `auto` unless given."""
+    shared_memory_limit: ByteSize | None = None
+    """Shared memory for large values, such as 512MB, for all nodes together; a quarter of what is free unless given, 0
+    for none."""
     exit_when_nodes_finish: bool | None = None
     """Whether the dataflow ends although timers could go on."""
     strict_types: bool | None = None

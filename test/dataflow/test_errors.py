@@ -356,7 +356,7 @@ def test_all_errors_come_at_once_in_order_of_place(check: Check) -> None:
         '12:45: error: node `camera`: input `c`: `queue_size` must be >= 0, got -1',
         (
             '13:1: error: unknown key `extra`; known: _unstable_deploy, debug, deploy, env, exit_when_nodes_finish, '
-            'health_check_interval, nodes, restart_strategy, stop_grace, strict_types, type_rules, warm'
+            'health_check_interval, nodes, restart_strategy, shared_memory_limit, stop_grace, strict_types, type_rules, warm'
         ),
     ]
 

@@ -338,3 +338,12 @@ def test_merge_keys(make: Make, check: Check) -> None:
         '6:19: error: node `a`: `max_restarts` must be a whole number, got the text "x"'
     ]
     assert check(text.replace('on-failure', 'x'))[1].startswith('5:21: error: node `b`: `restart_policy` must be ')
+
+
+def test_how_large_values_travel(make: Make) -> None:
+    node = 'nodes:\n  - id: a\n    path: a.py\n    outputs: {o: {inline: always}, p: {inline: auto}, q: null}\n'
+    limits = [make(f'{root}{node}').shared_memory_limit for root in ('', 'shared_memory_limit: 2KB\n')]
+    assert limits == [None, 2048]
+    dataflow = make(f'shared_memory_limit: 0\n{node}')
+    assert dataflow.shared_memory_limit == 0
+    assert [output.inline for output in dataflow.node('a').outputs] == [True, False, False]

@@ -77,7 +77,13 @@ def test_every_key_of_dora_is_known() -> None:
 
 
 def test_our_additions() -> None:
-    assert set(keys_of(RootYaml)) - set(DORA_ROOT) == {'restart_strategy', 'stop_grace', 'warm', '_unstable_deploy'}
+    assert set(keys_of(RootYaml)) - set(DORA_ROOT) == {
+        'restart_strategy',
+        'shared_memory_limit',
+        'stop_grace',
+        'warm',
+        '_unstable_deploy',
+    }
     assert set(keys_of(NodeYaml)) - set(DORA_NODE) == {'ros', 'on_give_up', 'stop_grace', 'warm', '_unstable_deploy'}
     assert set(keys_of(InputYaml)) - set(DORA_INPUT) == {'topic', 'type', 'qos', 'first_message_timeout'}
 

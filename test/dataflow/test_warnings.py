@@ -30,7 +30,7 @@ NODE = 'nodes:\n  - id: a\n    path: a.py\n    outputs: [o]\n    restart_policy:
         ('output_metadata: {o: [k]}', '6:5: warning: node `a`: `output_metadata` has no effect here; metadata is not checked'),
         ('output_framing: {o: raw}', '6:5: warning: node `a`: `output_framing` has no effect here; values always travel as Arrow IPC'),
         ('pattern: service-server', '6:5: warning: node `a`: `pattern` has no effect here; metadata is not checked'),
-        ('shared_memory_pool_size: 8MB', '6:5: warning: node `a`: `shared_memory_pool_size` has no effect here; there is no such pool'),
+        ('shared_memory_pool_size: 8MB', '6:5: warning: node `a`: `shared_memory_pool_size` has no effect here; set `shared_memory_limit` at the top level'),
         ('deploy: {working_dir: /x}', '6:14: warning: node `a`: `working_dir` has no effect here; only `machine` has'),
         ('deploy: {labels: {gpu: "1"}}', '6:14: warning: node `a`: `labels` has no effect here; only `machine` has'),
         ('_unstable_deploy: {distribute: scp}', '6:24: warning: node `a`: `distribute` has no effect here; only `machine` has'),
@@ -188,3 +188,10 @@ def test_a_timeout_on_an_input_of_replies(check: Check, server: str, client: str
             'whenever nobody asks for a while; put the timeout on the call'
         )
     ] * int(warned)
+
+
+def test_inline_says_nothing_new_of_an_output_with_a_type(check: Check) -> None:
+    text = 'nodes:\n  - id: a\n    path: a.py\n    outputs: {o: {type: std_msgs/msg/String, inline: always}}\n'
+    assert check(text) == [
+        '4:46: warning: node `a`: output `o`: `inline` has no effect on an output with a `type`; it always is'
+    ]
