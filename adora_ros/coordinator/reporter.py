@@ -117,10 +117,14 @@ class Reporter:
             self._publish(ReportKind.STEP, descriptor=self._descriptor if first else '')
 
     def heartbeat(self) -> None:
-        """Report that the manager lives, if nothing was reported for a period; call this as often as you like."""
+        """Report that the manager lives, if somebody listens and nothing was reported for a period.
+
+        Call this as often as you like. Where nobody listens the topic keeps the last steps for who comes later.
+        """
         with self._lock:
             last = self._report.last
-            if last.seq and not last.status.final and self._clock() - self._sent_at >= self._period:
+            due = self._clock() - self._sent_at >= self._period
+            if last.seq and not last.status.final and due and self._publisher.get_subscription_count():
                 self._publish(ReportKind.HEARTBEAT)
 
     def close(self, timeout: float = 0.5) -> None:

@@ -21,6 +21,7 @@ from adora_ros.manager.options import Listener, Options, Outcome
 from adora_ros.manager.phase import PhaseKeeper
 from adora_ros.manager.preparation import dds_environment, label, new_context, run_facts, variables
 from adora_ros.manager.processes import STOP_SIGNALS, PosixProcesses, survives_hangup, use_default_signals
+from adora_ros.manager.reporting import Reporting
 from adora_ros.manager.ros import ManagerThread
 from adora_ros.manager.run import Run
 from adora_ros.manager.runfile import RunFile
@@ -120,7 +121,9 @@ class Manager:
                 self._options.node_name, self._options.namespace, control=self, machine=self._options.machine
             )
         node = self._ros.node
-        for listener in (self._phase.take, self._listener.event, node.publish_event, self._log_event, self._on_event):
+        self._reporting = Reporting(node, self._options.machine)
+        told = (self._phase.take, self._listener.event, node.publish_event, self._log_event, self._on_event)
+        for listener in (*told, self._reporting.event):
             self._journal.listen(listener)
         try:
             return await self._serve()
@@ -292,6 +295,7 @@ class Manager:
             counters=self._counters,
         )
         self._idle.clear()
+        self._reporting.begin(self._context)
         self._ros.node.offer_commands(dataflow.nodes)
         for warning in dataflow.warnings:
             self._journal.write(EventKind.WARNING, str(warning))
@@ -326,6 +330,7 @@ class Manager:
         self._run = None
         self._ros.node.withdraw_commands()
         self._pump.release(self._log)
+        await self._reporting.end()
         dds.clean_segments()
         self._idle.set()
         if self._closing or (self._options.autostart and not self._kept):

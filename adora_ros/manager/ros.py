@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol
 
 from diagnostic_msgs.msg import DiagnosticArray
-from rcl_interfaces.msg import ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
@@ -21,6 +21,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
+from adora_ros.coordinator.protocol import HEARTBEAT_PERIOD
 from adora_ros.manager.diagnostics import dataflow_status, event_message, status_message
 from adora_ros.transport.rosthread import RosThread
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from rclpy.context import Context
+    from rclpy.node import Node
     from rclpy.publisher import Publisher
 
     from adora_ros.dataflow import NodeSpec
@@ -96,6 +98,7 @@ class ManagerNode(LifecycleNode):
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', DIAGNOSTICS_QOS)
         description = ParameterDescriptor(description='Name of this machine in deploy.machine', read_only=True)
         self.declare_parameter('machine', machine, description)
+        self.heartbeat_period = _period(self)
         text = (
             'Seconds after which the next stop skips to SIGTERM, and to SIGKILL half as long later; unset if negative'
         )
@@ -243,6 +246,13 @@ class ManagerNode(LifecycleNode):
             self.get_logger().error(traceback.format_exc())
             raise
         return TransitionCallbackReturn.FAILURE if error else TransitionCallbackReturn.SUCCESS
+
+
+def _period(node: Node) -> float:
+    limits = FloatingPointRange(from_value=0.05, to_value=3600.0, step=0.0)
+    text = 'Silence after which the coordinator is told that the manager lives, in seconds'
+    descriptor = ParameterDescriptor(description=text, read_only=True, floating_point_range=[limits])
+    return float(node.declare_parameter('heartbeat_period', HEARTBEAT_PERIOD, descriptor).value)
 
 
 class ManagerThread(RosThread):

@@ -151,7 +151,7 @@ class Run:
 
     def can_receive(self, incarnation: Incarnation) -> bool:
         """Return whether an input of a node can deliver."""
-        return not self.supervisor.snapshots()[incarnation.spec.id].inputs_closed
+        return not self.supervisor.inputs_closed(incarnation.spec.id)
 
     def held(self, incarnation: Incarnation) -> None:
         """Record that a node is not activated."""

@@ -62,6 +62,10 @@ class DataflowSupervisor:
         """Return where ``node`` is."""
         return self._nodes[node].state
 
+    def inputs_closed(self, node: str) -> bool:
+        """Return whether all inputs of ``node`` are closed for good."""
+        return self._nodes[node].inputs_closed
+
     def closed_inputs(self, node: str) -> tuple[str, ...]:
         """Return the inputs of ``node`` whose source has ended."""
         return tuple(self._closed[node])

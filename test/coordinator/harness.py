@@ -35,6 +35,11 @@ LONGEST_ATTEMPT = 4.0
 LATCHED = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
+def without_profile() -> dict[str, str]:
+    """Return the environment for what chooses a profile for DDS itself."""
+    return {name: value for name, value in os.environ.items() if name not in PROFILE_VARIABLES}
+
+
 class Process:
     """A process whose output goes to a file."""
 
@@ -120,9 +125,7 @@ class Coordinators:
         ros = [part for name, value in parameters.items() for part in ('-p', f'{name}:={value:.3f}')]
         store = store or f'sqlite:{self.database}'
         command = [*COORDINATOR, '--store', store, *arguments, *(['--ros-args', *ros] if ros else [])]
-        # It chooses its own profile; the one in the environment is that of managers.
-        env = {name: value for name, value in os.environ.items() if name not in PROFILE_VARIABLES}
-        process = Process(self._log('coordinator'), command, env)
+        process = Process(self._log('coordinator'), command, without_profile())
         self._started.append(process)
         process.says('coordinator ready')
         return process

@@ -6,7 +6,6 @@ import re
 import signal
 import sqlite3
 import subprocess
-import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -136,50 +135,6 @@ def test_a72_past_and_running_dataflows_are_known_after_kill_9(coordinators: Coo
     assert after == before
     assert after['error'] == 'camera: exit code 1; lidar: signal:SIGSEGV'
     assert client.waits_for(FLOW, status='Running', generation=4)['machines'] == ['A']
-
-
-def test_a70_a_manager_goes_on_without_a_coordinator_and_is_adopted_again(
-    coordinators: Coordinators, client: Client
-) -> None:
-    coordinator = coordinators.start()
-    manager = coordinators.manager(RUN).step('Pending').step('Running')
-    client.waits_for(FLOW, status='Running', generation=2)
-    assert coordinator.end(signal.SIGTERM) == 0
-    time.sleep(1.0)  # the blip itself
-    assert manager.process.poll() is None
-    coordinators.start()
-    client.waits_for(FLOW, status='Running', generation=4)
-    assert [state for state in client.states(RUN) if state == 'Failed'] == []
-
-
-def test_a70_a_coordinator_that_was_stopped_for_longer_than_the_timeout_misses_nobody(
-    coordinators: Coordinators, client: Client
-) -> None:
-    coordinator = coordinators.start(machine_timeout=3.0)
-    coordinators.manager(RUN, period=0.3).step('Pending').step('Running')
-    client.waits_for(FLOW, status='Running', generation=2)
-    coordinator.send(signal.SIGSTOP)
-    time.sleep(3.3)  # longer than the timeout, and shorter than the 5 s after which DDS forgets a participant
-    coordinator.send(signal.SIGCONT)
-    time.sleep(1.0)  # two looks at the silence
-    values = client.waits_for(FLOW, status='Running')
-    assert values['generation'] == 2
-    assert 'disconnected' not in coordinator.text
-
-
-def test_a71_a_coordinator_that_is_killed_ten_times_finds_the_manager_again_each_time(
-    coordinators: Coordinators, client: Client
-) -> None:
-    manager = coordinators.manager(RUN, period=0.2).step('Pending').step('Running')
-    for number in range(10):
-        coordinator = coordinators.start()
-        coordinator.says(f'dataflow flow is Running ({RUN})')
-        coordinator.end(signal.SIGKILL)
-        assert manager.process.poll() is None, number
-    coordinators.start().says(f'dataflow flow is Running ({RUN})')
-    manager.step('Stopping').step('Succeeded')
-    # Two steps at first, two for each of the ten restarts, and two at the end.
-    client.waits_for(FLOW, status='Succeeded', generation=2 + 2 * 10 + 2)
 
 
 def test_a75_what_happened_while_the_coordinator_was_away_is_told_in_order(
