@@ -25,7 +25,8 @@ from typing import Any
 import pyarrow as pa
 
 from adora_ros.errors import TransportError
-from adora_ros.transport.roskinds import SHARED_FROM, message_kind, one_line, type_name
+from adora_ros.transport.roscolumns import one_line
+from adora_ros.transport.roskinds import SHARED_FROM, message_kind, type_name
 
 __all__ = ['SHARED_FROM', 'arrow_type', 'from_arrow', 'is_convertible', 'to_arrow', 'type_name']
 

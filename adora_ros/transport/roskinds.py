@@ -23,6 +23,16 @@ from rosidl_parser.definition import (
 )
 
 from adora_ros.errors import TransportError
+from adora_ros.transport.roscolumns import (
+    from_bytes,
+    from_bytes_rows,
+    is_list,
+    is_number,
+    is_text,
+    misfit,
+    one_line,
+    plain,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -123,9 +133,9 @@ class _Scalar:
         """Return the column in the type of the field, if that loses nothing."""
         if column.type == self.type:
             return column
-        column = _plain(column)
-        if not (pa.types.is_null(column.type) or _is_number(column.type, like=self.type)):
-            raise _misfit(path, self.type, column.type)
+        column = plain(column)
+        if not (pa.types.is_null(column.type) or is_number(column.type, like=self.type)):
+            raise misfit(path, self.type, column.type)
         try:
             return column.cast(self.type, safe=not pa.types.is_floating(self.type))
         except pa.ArrowInvalid as error:
@@ -147,7 +157,7 @@ class _Octet(_Scalar):
         return pa.Array.from_buffers(self.type, len(values), [None, data])
 
     def from_arrow(self, column: pa.Array, path: str) -> list[Any]:
-        return [None if value is None else bytes((value,)) for value in super().from_arrow(_from_bytes(column), path)]
+        return [None if value is None else bytes((value,)) for value in super().from_arrow(from_bytes(column), path)]
 
 
 class _Text:
@@ -164,11 +174,11 @@ class _Text:
         return pa.array(values, self.type)
 
     def from_arrow(self, column: pa.Array, path: str) -> list[Any]:
-        column = _plain(column)
+        column = plain(column)
         if pa.types.is_null(column.type):
             return [None] * len(column)
-        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or _is_view(column.type)):
-            raise _misfit(path, self.type, column.type)
+        if not is_text(column.type):
+            raise misfit(path, self.type, column.type)
         values: list[str | None] = column.to_pylist()
         longest = max((len(value) for value in values if value is not None), default=0)
         if self._limit is not None and longest > self._limit:
@@ -201,14 +211,14 @@ class MessageKind:
 
     def from_arrow(self, column: pa.Array, path: str) -> list[Any]:
         """See the protocol."""
-        column = _plain(column)
+        column = plain(column)
         if pa.types.is_null(column.type):
             return [None] * len(column)
         moment = self._moments(column, path)
         if moment is not None:
             return moment
         if not pa.types.is_struct(column.type):
-            raise _misfit(path or self._name, self.type, column.type)
+            raise misfit(path or self._name, self.type, column.type)
         given = {column.type.field(index).name: child for index, child in enumerate(column.flatten())}
         for name in given:
             if name not in self._kinds:
@@ -271,10 +281,10 @@ class _Shape:
 
     def rows(self, column: pa.Array, path: str) -> list[pa.Array | None]:
         """Return the items of each row, None for a null."""
-        column = _plain(column)
+        column = plain(column)
         if pa.types.is_null(column.type):
             return [None] * len(column)
-        if not _is_list(column.type):
+        if not is_list(column.type):
             msg = f'field `{path}` is a list, not {column.type}'
             raise TransportError(msg)
         rows: list[pa.Array | None] = [scalar.values for scalar in column]
@@ -309,7 +319,7 @@ class _Items:
 
     def from_arrow(self, column: pa.Array, path: str) -> list[Any]:
         if isinstance(self._item, _Octet):
-            column = _from_bytes_rows(column)
+            column = from_bytes_rows(column)
         return [None if row is None else self._row(row, path) for row in self._shape.rows(column, path)]
 
     def _row(self, row: pa.Array, path: str) -> list[Any]:
@@ -336,7 +346,7 @@ class _Numbers:
         return self._shape.arrays(items, map(len, values))
 
     def from_arrow(self, column: pa.Array, path: str) -> list[Any]:
-        rows = self._shape.rows(_from_bytes_rows(column), path)
+        rows = self._shape.rows(from_bytes_rows(column), path)
         return [None if row is None else self._row(row, path) for row in rows]
 
     def _block(self, values: Sequence[Any]) -> pa.Buffer:
@@ -359,58 +369,5 @@ class _Numbers:
         return result
 
 
-def _plain(column: pa.Array) -> pa.Array:
-    """Return a column without a dictionary or extension type around it."""
-    if isinstance(column, pa.ExtensionArray):
-        column = column.storage
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-
-
-def _from_bytes(column: pa.Array) -> pa.Array:
-    """Return a column of single bytes as uint8, any other as it is."""
-    if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
-        return column
-    return pa.array([value[0] if value else None for value in column.to_pylist()], pa.uint8())
-
-
-def _from_bytes_rows(column: pa.Array) -> pa.Array:
-    """Return a column of bytes as lists of uint8, any other as it is."""
-    kind = column.type
-    if pa.types.is_fixed_size_binary(kind) or pa.types.is_large_binary(kind):
-        column = column.cast(pa.binary())
-    if not pa.types.is_binary(column.type):
-        return column
-    validity, offsets, data = column.buffers()
-    values = pa.Array.from_buffers(pa.uint8(), 0 if data is None else data.size, [None, data])
-    return pa.Array.from_buffers(
-        pa.list_(pa.uint8()), len(column), [validity, offsets], offset=column.offset, children=[values]
-    )
-
-
-def _is_number(kind: pa.DataType, *, like: pa.DataType) -> bool:
-    """Return whether a type is that of truth values, if ``like`` is, or else of numbers."""
-    if pa.types.is_boolean(like):
-        return bool(pa.types.is_boolean(kind))
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
-
-
-def _is_view(kind: pa.DataType) -> bool:
-    return bool(hasattr(pa.types, 'is_string_view') and pa.types.is_string_view(kind))
-
-
-def _misfit(path: str, wanted: pa.DataType, given: pa.DataType) -> TransportError:
-    wanted = 'a struct' if pa.types.is_struct(wanted) else wanted
-    return TransportError(f'field `{path}` is {wanted}, not {given}')
-
-
 def _join(path: str, name: str) -> str:
     return f'{path}.{name}' if path else name
-
-
-def one_line(error: BaseException) -> str:
-    """Return the text of an error without line breaks."""
-    return ' '.join(str(error).split())

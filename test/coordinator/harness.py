@@ -6,19 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from adora_ros.transport.dds import PROFILE_VARIABLES
+from spinning import LATCHED, SpinningNode
 from support import eventually
 
 if TYPE_CHECKING:
@@ -32,7 +28,6 @@ DEADLINE = 40.0
 ATTEMPT = 0.25
 """Seconds after which a question is asked again, at first: one to a server that was killed is never answered."""
 LONGEST_ATTEMPT = 4.0
-LATCHED = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def without_profile() -> dict[str, str]:
@@ -154,30 +149,15 @@ class Coordinators:
         return self.folder / f'{name}_{len(self._started)}.log'
 
 
-class Client:
-    """A plain rclpy node with a context, an executor and parameter clients of its own."""
+class Client(SpinningNode):
+    """A plain rclpy node with clients for the parameters of the store."""
 
     def __init__(self, domain: int) -> None:
-        self.context = Context()
-        rclpy.init(context=self.context, domain_id=domain)
-        self.node = rclpy.create_node('client', context=self.context)
-        self._executor = SingleThreadedExecutor(context=self.context)
-        self._executor.add_node(self.node)
+        super().__init__('client', domain)
         self.events: list[dict[str, str]] = []
         self.note = ''
         self.node.create_subscription(DiagnosticArray, '/adora/events', self._on_event, LATCHED)
         self.parameters = AsyncParameterClient(self.node, '/adora/store')
-        self._closing = False
-        self._thread = threading.Thread(target=self._spin, daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Leave ROS."""
-        self._closing = True
-        self._thread.join(DEADLINE)
-        self._executor.shutdown()
-        self.node.destroy_node()
-        self.context.shutdown()
 
     def ask(self, method: str, *arguments: Any) -> Any:
         """Call a method of the parameter client until it is answered, and return the response."""
@@ -232,7 +212,3 @@ class Client:
     def _on_event(self, message: Any) -> None:
         for status in message.status:
             self.events.append({**{pair.key: pair.value for pair in status.values}, 'text': status.message})
-
-    def _spin(self) -> None:
-        while not self._closing:
-            self._executor.spin_once(0.1)

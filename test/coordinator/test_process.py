@@ -107,7 +107,7 @@ def test_a73_what_was_answered_is_there_after_kill_9(coordinators: Coordinators,
     for generation in range(1, 4):
         coordinator = coordinators.start()
         name = f'{generation}' * 20_000
-        assert client.write('builds.x', name=name, generation=generation) == ''
+        assert client.write('builds.x', name=name, status='Succeeded', generation=generation) == ''
         coordinator.end(signal.SIGKILL)
         with closing(sqlite3.connect(coordinators.database)) as database:
             body = database.execute('SELECT body FROM records').fetchone()[0].decode()

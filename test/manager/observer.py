@@ -2,46 +2,28 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState, GetState
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_srvs.srv import Trigger
 
+from spinning import LATCHED, SpinningNode
 from support import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LATCHED = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    from rclpy.qos import QoSProfile
+
 DEADLINE = 20.0
 
 
-class Observer:
-    """A plain rclpy node with its own context and executor."""
+class Observer(SpinningNode):
+    """What anybody's node can see of a dataflow and ask of it."""
 
     def __init__(self, domain: int) -> None:
-        self.context = Context()
-        rclpy.init(context=self.context, domain_id=domain)
-        self.node = rclpy.create_node('observer', context=self.context)
-        self._executor = SingleThreadedExecutor(context=self.context)
-        self._executor.add_node(self.node)
-        self._closing = False
-        self._thread = threading.Thread(target=self._spin, daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Leave ROS."""
-        self._closing = True
-        self._thread.join(DEADLINE)
-        self._executor.shutdown()
-        self.node.destroy_node()
-        self.context.shutdown()
+        super().__init__('observer', domain)
 
     def listen(self, kind: Any, topic: str, qos: QoSProfile | int = 10) -> list[Any]:
         """Subscribe; the list that is returned grows with the messages."""
@@ -82,10 +64,6 @@ class Observer:
             return future.result()
         finally:
             self.node.destroy_client(client)
-
-    def _spin(self) -> None:
-        while not self._closing:
-            self._executor.spin_once(0.1)
 
 
 def values(message: Any, name: str) -> dict[str, str]:
