@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from adora_ros.errors import NodeError, TransportError
 from adora_ros.inputs import Error, Event, Input, Stop, as_dict
+from adora_ros.node import logbridge
 from adora_ros.node.config import node_config
 from adora_ros.node.inbox import Item, Message, Phase, Tick
 from adora_ros.node.log import log_line
@@ -56,6 +57,7 @@ class Node:
         self._warned: set[str] = set()
         Node._instance = self
         atexit.register(self.close)
+        logbridge.install(self.log)
         self._runtime.start()
         while not self._inbox.wait_activated(self._life.interval):
             self._life.alive()
