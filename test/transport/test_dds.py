@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -14,6 +15,15 @@ import pytest
 from adora_ros.transport import dds
 
 SPACE = '{http://www.eprosima.com}'
+PARTICIPANT = """
+import pathlib, rclpy
+rclpy.init()
+node = rclpy.create_node('participant')
+for file in pathlib.Path('/proc/self/task').glob('*/comm'):
+    print(file.read_text(), end='')
+node.destroy_node()
+rclpy.shutdown()
+"""
 HOLDER = 'import fcntl, sys; f = open(sys.argv[1], "ab"); fcntl.flock(f, 2); print("up", flush=True); sys.stdin.read()'
 
 
@@ -59,6 +69,22 @@ def test_everybody_finds_everybody(participants: int, peers: str, announcement: 
     found = (value(profile, 'leaseAnnouncement', 'sec'), value(profile, 'leaseAnnouncement', 'nanosec'))
     assert found == announcement
     assert value(profile, 'leaseDuration', 'sec') == '5'
+
+
+def test_participants_do_not_look_up_types() -> None:
+    profile = dds.profile(2, loopback=True)
+    assert value(profile, 'property', 'name') == 'fastdds.type_propagation'
+    assert value(profile, 'property', 'value') == 'disabled'
+
+
+def test_fast_dds_takes_the_profile(tmp_path: Path) -> None:
+    env = dds.write_profile(tmp_path, 3, {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'})
+    made = subprocess.run(
+        [sys.executable, '-c', PARTICIPANT], env={**os.environ, **env}, capture_output=True, text=True, check=True
+    )
+    assert made.stderr == ''
+    assert 'dds.udp' in made.stdout
+    assert not re.search(r'dds\.shm\.\d', made.stdout)
 
 
 def test_the_profile_for_this_host_is_bound_to_it() -> None:
