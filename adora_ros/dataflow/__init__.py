@@ -10,6 +10,7 @@ from adora_ros.dataflow.mermaid import mermaid
 from adora_ros.dataflow.model import (
     Dataflow,
     InputSpec,
+    LogSource,
     NodeKind,
     NodeSource,
     NodeSpec,
@@ -36,6 +37,7 @@ __all__ = [
     'DataflowErrors',
     'Edge',
     'InputSpec',
+    'LogSource',
     'NodeKind',
     'NodeSource',
     'NodeSpec',

@@ -65,7 +65,7 @@ def _ros_arguments(node: NodeSpec, ros: RosSpec, *, use_sim_time: bool) -> Itera
 
 
 def _port_remappings(node: NodeSpec) -> dict[str, str]:
-    ports: tuple[InputSpec | OutputSpec, ...] = (*node.outputs, *node.inputs)
+    ports: tuple[InputSpec | OutputSpec, ...] = (*(port for port in node.outputs if not port.by_manager), *node.inputs)
     return {port.id: port.topic for port in ports if port.topic and names.is_port_name(port.id)}
 
 

@@ -119,7 +119,24 @@ class TopicSource:
         return self.topic
 
 
-Source = NodeSource | TimerSource | TopicSource
+@dataclass(frozen=True, kw_only=True)
+class LogSource:
+    """The log lines of nodes, the consumer's own aside; like a timer it never closes."""
+
+    level: str | None = None
+    """Least severe level that counts: ``error``, ``warn``, ``info``, ``debug`` or ``trace``; None or ``stdout`` for
+    every line."""
+    node: str | None = None
+    """The only node whose lines count; None for all."""
+    text: str
+    """As in the YAML, such as ``dora/logs/warn``."""
+
+    def __str__(self) -> str:
+        """Return the source as in the YAML."""
+        return self.text
+
+
+Source = NodeSource | TimerSource | TopicSource | LogSource
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +168,8 @@ class OutputSpec:
     qos: QosSpec | None = None
     inline: bool = False
     """Whether Arrow values travel inside the messages, however large they are."""
+    by_manager: bool = False
+    """Whether it carries what the node prints (``send_stdout_as``, ``send_logs_as``), which the manager publishes."""
 
 
 @dataclass(frozen=True, kw_only=True)

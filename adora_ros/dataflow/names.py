@@ -10,6 +10,8 @@ import re
 
 TOPIC_LIMIT = 247
 NODE_NAME_LIMIT = 255
+LOGS = '_logs'
+"""Below a node, where the log lines that its inputs ask for are published; the underscore hides it from listings."""
 
 _FORBIDDEN = re.compile(r'[^A-Za-z0-9_]')
 _TOKEN = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')

@@ -28,10 +28,6 @@ KINDS = ('operators', 'operator', 'ros2', 'module', 'hub')
 
 _NO_EFFECT = {
     'build': 'run the command yourself before the dataflow',
-    'finish_grace_secs': 'a node may take as long as it needs after its inputs have closed',
-    'send_stdout_as': 'what a node prints is in its log file',
-    'send_logs_as': 'what a node logs is in its log file',
-    'min_log_level': 'all lines are in the log file',
     'input_types': 'give an input a `type` to check ROS message types',
     'output_types': 'give an output a `type` to check ROS message types',
     'output_metadata': 'metadata is not checked',

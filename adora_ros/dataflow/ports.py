@@ -9,6 +9,7 @@ from adora_ros.dataflow import names
 from adora_ros.dataflow.model import (
     DEFAULT_QUEUE_SIZE,
     InputSpec,
+    LogSource,
     NodeSource,
     OutputSpec,
     QosSpec,
@@ -18,7 +19,7 @@ from adora_ros.dataflow.model import (
 )
 from adora_ros.dataflow.problems import nearest
 from adora_ros.dataflow.schema import InputYaml, ListedOutputYaml, OutputYaml, QosYaml, TopicYaml
-from adora_ros.dataflow.sources import LogSource, check_data_id, parse_source
+from adora_ros.dataflow.sources import check_data_id, parse_source
 
 if TYPE_CHECKING:
     from adora_ros.dataflow.report import Report
@@ -85,9 +86,11 @@ def add_outputs(wiring: Wiring, node: NodeYaml, loc: Loc, node_name: str, namesp
             type=_type(spec.type, (*place, 'type'), report),
             qos=qos_spec(spec.qos),
             inline=spec.inline == 'always',
+            by_manager=output_id in {node.send_stdout_as, node.send_logs_as},
         )
         if spec.inline == 'always' and spec.type is not None:
             report.warning((*place, 'inline'), '`inline` has no effect on an output with a `type`; it always is')
+        _check_printed(ports[output_id], place, report)
         wiring.output_locs[(node.id, output_id)] = place
         if spec.topic is not None:
             wiring.given_topics.add((node.id, output_id))
@@ -163,8 +166,7 @@ class _Port:
             self.report.error(source_loc, str(error))
             return None
         if isinstance(source, LogSource):
-            self.report.error(source_loc, f'`{self.long.source}` is not supported yet; read the log files or /rosout')
-            return None
+            return self._from_logs(input_id, source, source_loc, node_name)
         if isinstance(source, TimerSource):
             return self._from_timer(input_id, source, source_loc)
         return self._from_node(input_id, source, source_loc)
@@ -214,6 +216,19 @@ class _Port:
                 self.report.error((*self.loc, name), f'a timer has no `{name}`; remove it', key=True)
         return self._spec(input_id, source=source, topic=None, type=None, qos=None)
 
+    def _from_logs(self, input_id: str, source: LogSource, loc: Loc, node_name: str) -> InputSpec | None:
+        if self.node.ros is not None:
+            self.report.error(loc, 'log lines cannot feed a `ros` node, which has no Node API; subscribe to /rosout')
+            return None
+        for name in ('type', 'qos'):
+            if getattr(self.long, name) is not None:
+                self.report.error((*self.loc, name), f'log lines have no `{name}`; remove it', key=True)
+        if source.node is not None and source.node not in self.wiring.outputs and not self.wiring.nodes_lost:
+            near = nearest(source.node, self.wiring.outputs)
+            self.report.error(loc, f'there is no node `{source.node}`{near}')
+        topic = names.output_topic(self.wiring.namespace, node_name, f'{names.LOGS}/{input_id}')
+        return self._spec(input_id, source=source, topic=topic, type=None, qos=None)
+
     def _from_node(self, input_id: str, source: NodeSource, loc: Loc) -> InputSpec | None:
         ports = self.wiring.outputs.get(source.node)
         if ports is None:
@@ -254,7 +269,7 @@ class _Port:
         if (node_id, output_id) in self.wiring.doubtful:
             return own
         edge = f'output `{node_id}/{output_id}`'
-        from_ros, to_ros = node_id in self.wiring.ros_nodes, self.node.ros is not None
+        from_ros, to_ros = node_id in self.wiring.ros_nodes and not output.by_manager, self.node.ros is not None
         type_loc = (*loc, 'type')
         if own.type is None and output.type is None:
             if from_ros and not to_ros:
@@ -309,6 +324,13 @@ def _inherit(own: QosSpec | None, output: QosSpec | None) -> QosSpec | None:
         durability=asked.durability or output.durability,
     )
     return merged if merged.as_dict() else None
+
+
+def _check_printed(output: OutputSpec, loc: Loc, report: Report) -> None:
+    if output.by_manager and output.type is not None:
+        report.error((*loc, 'type'), f'output `{output.id}` carries what the node prints, as Arrow text; remove `type`')
+    if output.id.split('/')[0] == names.LOGS:
+        report.error(loc, f'the id of an output must not begin with `{names.LOGS}/`; rename it')
 
 
 def _listed(node: NodeYaml, loc: Loc) -> list[tuple[str, OutputYaml, Loc]]:

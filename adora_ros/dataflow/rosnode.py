@@ -72,7 +72,9 @@ def check_ports(
     ros: RosYaml, spec: NodeSpec, given_topics: Container[tuple[str, str]], loc: Loc, report: Report
 ) -> None:
     """Report the ports that no remapping can bind to their topic, and the remappings that contradict a port."""
-    unbound = [('outputs', port.id) for port in spec.outputs if (spec.id, port.id) not in given_topics]
+    unbound = [
+        ('outputs', port.id) for port in spec.outputs if (spec.id, port.id) not in given_topics and not port.by_manager
+    ]
     unbound += [('inputs', port.id) for port in spec.inputs if isinstance(port.source, NodeSource)]
     for kind, port_id in unbound:
         if not names.is_port_name(port_id):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Union
 
-from adora_ros.dataflow.model import NodeSource, TimerSource
+from adora_ros.dataflow.model import LogSource, NodeSource, TimerSource
 from adora_ros.dataflow.problems import nearest
 
 BUILTIN = ('dora', 'adora')
@@ -20,14 +19,6 @@ _PERIOD_LIMIT = 1e9
 _COUNT = re.compile(r'\+?[0-9]+')
 _NODE_CHARACTER = re.compile(r'[A-Za-z0-9_.-]')
 _DATA_CHARACTER = re.compile(r'[A-Za-z0-9_./-]')
-
-
-@dataclass(frozen=True, kw_only=True)
-class LogSource:
-    """``dora/logs[/level[/node]]``."""
-
-    level: str | None
-    node: str | None
 
 
 def parse_source(text: str) -> Union[NodeSource, TimerSource, LogSource]:  # noqa: UP007 - evaluated on Python 3.10
@@ -49,7 +40,7 @@ def parse_source(text: str) -> Union[NodeSource, TimerSource, LogSource]:  # noq
     if kind == 'timer':
         return TimerSource(period=_period(rest), text=text)
     if kind == 'logs':
-        return _logs(rest)
+        return _logs(rest, text)
     msg = f'`{text}` is not a source: after `{head}/` comes `timer` or `logs`{nearest(kind, ["timer", "logs"])}'
     raise ValueError(msg)
 
@@ -128,11 +119,11 @@ def _whole(text: str, unit: str) -> int:
     return int(text[:30])
 
 
-def _logs(rest: str) -> LogSource:
+def _logs(rest: str, text: str) -> LogSource:
     level, _, node = rest.partition('/')
     if level and level.lower() not in LOG_LEVELS:
         msg = f'`{level}` is not a log level; use {", ".join(LOG_LEVELS)}{nearest(level.lower(), LOG_LEVELS)}'
         raise ValueError(msg)
     if node:
         check_node_id(node)
-    return LogSource(level=level.lower() or None, node=node or None)
+    return LogSource(level=level.lower() or None, node=node or None, text=text)

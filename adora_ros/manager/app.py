@@ -16,6 +16,7 @@ from adora_ros.manager.events import DataflowStatus, EventKind, ManagerEvent, No
 from adora_ros.manager.foreign import ForeignNodes
 from adora_ros.manager.incarnation import stop_ladder
 from adora_ros.manager.journal import Journal
+from adora_ros.manager.linetopics import open_lines
 from adora_ros.manager.logs import LogFile, LogPump
 from adora_ros.manager.options import Listener, Options, Outcome
 from adora_ros.manager.phase import PhaseKeeper
@@ -292,6 +293,7 @@ class Manager:
             pump=self._pump,
             journal=self._journal,
             ros=ForeignNodes(self._ros),
+            lines=open_lines(self._context, self._ros.node, self._journal, self._loop),
             counters=self._counters,
         )
         self._idle.clear()

@@ -186,6 +186,11 @@ class Incarnation:
         return max(self._last_notified, min(written, self._loop.time()))
 
     @property
+    def is_stopping(self) -> bool:
+        """Whether the process was asked to stop."""
+        return self._stop_asked
+
+    @property
     def _is_ending(self) -> bool:
         return self._stop_asked or self._gone or self._kill_cause is not None
 

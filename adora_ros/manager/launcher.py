@@ -21,16 +21,25 @@ from adora_ros.transport.lifepage import LifePage
 if TYPE_CHECKING:
     import asyncio
 
+    from adora_ros.manager.lines import Lines
+
 
 class Launcher:
     """Makes incarnations: sockets, environment, process and log of each."""
 
     def __init__(
-        self, context: RunContext, *, processes: Processes, pump: LogPump, loop: asyncio.AbstractEventLoop
+        self,
+        context: RunContext,
+        *,
+        processes: Processes,
+        pump: LogPump,
+        lines: Lines,
+        loop: asyncio.AbstractEventLoop,
     ) -> None:
         self._context = context
         self._processes = processes
         self._pump = pump
+        self._lines = lines
         self._loop = loop
         self._logs = {node.id: _log_file(context, node) for node in context.dataflow.nodes}
 
@@ -74,7 +83,7 @@ class Launcher:
             undo.pop_all()
         control.hand_over()
         os.close(life_fd)
-        self._pump.attach(node.id, child.outputs, self._logs[node.id])
+        self._pump.attach(node.id, child.outputs, self._logs[node.id], self._lines.tap(node.id))
         return Incarnation(node, number, child, Channels(notify=notify, control=control, life=life), owner, self._loop)
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +38,16 @@ _HARMLESS = {'DEBUG', 'INFO'}
 
 OutputListener = Callable[[str, Stream, 'list[bytes]'], None]
 """Called on the log thread with node id, stream and complete lines without their ends; must not block."""
+
+
+class LineTap(Protocol):
+    """Sees the lines of one process before they are logged; called on the log thread."""
+
+    def take(self, stream: Stream, lines: list[bytes]) -> list[bytes]:
+        """Return those that are to be logged."""
+
+    def ended(self) -> None:
+        """One of the two pipes of the process has ended."""
 
 
 class LogFile:
@@ -112,6 +122,7 @@ class _Pipe:
     node: str
     stream: Stream
     file: LogFile
+    tap: LineTap | None = None
     partial: bytearray = field(default_factory=bytearray)
 
     def read(self) -> tuple[list[bytes], bool]:
@@ -159,12 +170,12 @@ class LogPump:
         self._thread = threading.Thread(target=self._run, name='adora-logs', daemon=True)
         self._thread.start()
 
-    def attach(self, node: str, outputs: tuple[int, int], file: LogFile) -> None:
+    def attach(self, node: str, outputs: tuple[int, int], file: LogFile, tap: LineTap | None = None) -> None:
         """Take over the pipes of a process; they are closed at their end."""
         self._complaints.pop(node, None)
         for fd, stream in zip(outputs, Stream, strict=True):
             os.set_blocking(fd, False)
-            self._new.put(_Pipe(fd, node, stream, file))
+            self._new.put(_Pipe(fd, node, stream, file, tap))
         self._wake()
 
     def last_complaint(self, node: str) -> str:
@@ -219,13 +230,17 @@ class LogPump:
 
     def _serve(self, pipe: _Pipe) -> None:
         lines, ended = pipe.read()
+        complaint = _complaint(lines) if pipe.stream is Stream.STDERR else ''
+        if complaint:
+            self._complaints[pipe.node] = complaint
+        if lines and pipe.tap is not None:
+            lines = pipe.tap.take(pipe.stream, lines)
         if lines:
             pipe.file.write(_stamped(lines, pipe.stream))
-            complaint = _complaint(lines) if pipe.stream is Stream.STDERR else ''
-            if complaint:
-                self._complaints[pipe.node] = complaint
             self._listener(pipe.node, pipe.stream, lines)
         if ended:
+            if pipe.tap is not None:
+                pipe.tap.ended()
             self._selector.unregister(pipe.fd)
             os.close(pipe.fd)
             self._close_unused(pipe.file)

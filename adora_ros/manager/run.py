@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from adora_ros.dataflow import NodeKind, graph
+from adora_ros.dataflow import NodeKind, RestartPolicy, graph
 from adora_ros.errors import SpawnError
 from adora_ros.inputs import StopCause
 from adora_ros.manager.bringup import BringUp, RosLink
@@ -15,6 +15,7 @@ from adora_ros.manager.guard import Guard
 from adora_ros.manager.incarnation import stop_ladder
 from adora_ros.manager.launcher import Launcher
 from adora_ros.manager.report import describe
+from adora_ros.manager.stragglers import Stragglers
 from adora_ros.supervision import (
     AllInputsClosedNotice,
     Counters,
@@ -42,8 +43,14 @@ if TYPE_CHECKING:
     from adora_ros.manager.environment import RunContext
     from adora_ros.manager.incarnation import Incarnation
     from adora_ros.manager.journal import Journal
+    from adora_ros.manager.lines import Lines
     from adora_ros.manager.logs import LogPump
     from adora_ros.manager.processes import Processes
+
+LINES_PATIENCE = 60.0
+"""Seconds that what follows from the end of a node waits until what it printed has been received, where it is sent."""
+LINES_PATIENCE_RESTART = 5.0
+"""The same for a node that may be restarted."""
 
 
 class Run:
@@ -57,6 +64,7 @@ class Run:
         pump: LogPump,
         journal: Journal,
         ros: RosLink,
+        lines: Lines,
         counters: Counters | None = None,
     ) -> None:
         self.context = context
@@ -71,10 +79,12 @@ class Run:
         self._journal = journal
         self._loop = asyncio.get_running_loop()
         self._guard = Guard(context.run_id, self._loop)
-        self._launcher = Launcher(context, processes=processes, pump=pump, loop=self._loop)
+        self._lines = lines
+        self._launcher = Launcher(context, processes=processes, pump=pump, lines=lines, loop=self._loop)
         self._bring_up = BringUp(
             context.dataflow, self.live, ros=ros, owner=self, journal=journal, last_complaint=pump.last_complaint
         )
+        self._stragglers = Stragglers(self.live, self._loop, can_receive=self.can_receive, stop=self._stop_straggler)
         self._effects: deque[Effect] = deque()
         self._following = False
         self._ending: set[asyncio.Task[None]] = set()
@@ -100,6 +110,7 @@ class Run:
         if self.supervisor.stopping or self.supervisor.ended:
             return
         self._journal.write(EventKind.DATAFLOW_STOPPING, f'stopping: {reason}', reason=reason)
+        self._lines.started(patience=0.0)
         self._follow(self.supervisor.stop())
 
     def hurry(self, *, kill: bool) -> None:
@@ -134,7 +145,9 @@ class Run:
         """Wait for the end of all nodes, clean up, and return how it went."""
         await self._ended.wait()
         self._bring_up.close()
+        self._stragglers.close()
         self._launcher.close()
+        await self._loop.run_in_executor(None, self._lines.close)
         await self._guard.close()
         self.report_counters()
         result = self.supervisor.result()
@@ -238,7 +251,14 @@ class Run:
         self._bring_up.ended(node)
         self.silent_inputs[node].clear()
         self._forget_inputs(node)
+        patience = LINES_PATIENCE if incarnation.spec.restart.policy is RestartPolicy.NEVER else LINES_PATIENCE_RESTART
+        await self._lines.drain(node, patience)
         self._exited(node, incarnation.number, end)
+
+    def _stop_straggler(self, incarnation: Incarnation) -> None:
+        text = f'stopped: the rest has finished for {incarnation.spec.finish_grace:g} s (finish_grace_secs)'
+        self._write(EventKind.WARNING, text, incarnation, level=Level.WARN)
+        self.stop_node(incarnation.spec.id)
 
     # Carrying out decisions
 
@@ -261,6 +281,8 @@ class Run:
         finally:
             self._following = False
         self._schedule_tick()
+        if not self.supervisor.stopping:
+            self._stragglers.check()
 
     def _record(self, effect: Effect) -> None:
         for entry in describe(effect, self.context.dataflow):
@@ -347,6 +369,8 @@ class Run:
             del self.quiet_inputs[key]
 
     def _announce_running(self) -> None:
+        if self._bring_up.is_complete:
+            self._lines.started()
         up = sum(shot.state is NodeState.RUNNING for shot in self.supervisor.snapshots().values())
         if up and self._bring_up.is_complete and not self._announced_running and not self.supervisor.stopping:
             self._announced_running = True

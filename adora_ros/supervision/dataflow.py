@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from adora_ros.dataflow import Dataflow, NodeSource, NodeSpec, OnGiveUp, RestartStrategy, TimerSource, graph
+from adora_ros.dataflow import Dataflow, LogSource, NodeSource, NodeSpec, OnGiveUp, RestartStrategy, TimerSource, graph
 from adora_ros.supervision.effects import (
     AllInputsClosedNotice,
     DataflowEnded,
@@ -239,8 +239,8 @@ def _inputs_from(node: NodeSpec, source: str) -> tuple[str, ...]:
 def _closable_inputs(node: NodeSpec, dataflow: Dataflow) -> set[str]:
     """Return the inputs that have to close before all of a node's inputs are closed.
 
-    A timer never closes, so that a node with one goes on; with ``exit_when_nodes_finish`` timers do not count, both
-    as in dora.
+    Timers and log lines never close, so that a node with one goes on; with ``exit_when_nodes_finish`` they do not
+    count, both as in dora.
     """
-    ignore_timers = dataflow.exit_when_nodes_finish
-    return {i.id for i in node.inputs if not (ignore_timers and isinstance(i.source, TimerSource))}
+    ignored = (TimerSource, LogSource) if dataflow.exit_when_nodes_finish else ()
+    return {i.id for i in node.inputs if not isinstance(i.source, ignored)}

@@ -34,8 +34,8 @@ class Stamp:
 
     timestamp: int
     """Nanoseconds since the Unix epoch, when it was sent."""
-    incarnation: int = 0
-    """Of the sending node."""
+    incarnation: int | None = 0
+    """Of the sending node; None for a message that no repeat can be told of."""
     seq: int = 0
     """Number of the message among those of its output and incarnation, so that a repeat can be told."""
 
@@ -56,7 +56,9 @@ def pack(parameters: Mapping[str, Any] | None, stamp: Stamp) -> str:
         TransportError: ``parameters`` is not a mapping, a key is not a str, or an int does not fit 64 bits.
 
     """
-    head = f'{{"timestamp":{stamp.timestamp},"incarnation":{stamp.incarnation},"seq":{stamp.seq}'
+    head = f'{{"timestamp":{stamp.timestamp}'
+    if stamp.incarnation is not None:
+        head = f'{head},"incarnation":{stamp.incarnation},"seq":{stamp.seq}'
     if not parameters:
         return head + '}'
     plain = {_checked(key): _parameter(key, value) for key, value in _items(parameters)}

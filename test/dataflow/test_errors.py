@@ -178,8 +178,8 @@ def test_keys_of_a_node(check: Check, lines: str, expected: str | None) -> None:
         ('x: {source: a/image, type: sensor_msgs/Image}', '8:34: error: node `b`: input `x`: output `a/image` carries Arrow values, not sensor_msgs/msg/Image; give it that `type`, or none here'),
         ('x: {source: a/image, qos: latched}', '8:33: error: node `b`: input `x`: output `a/image` is volatile, so a transient_local input never gets a message from it'),
         ('x: {source: dora/timer/secs/1, type: std_msgs/Empty}', '8:38: error: node `b`: input `x`: a timer has no `type`; remove it'),
-        ('x: dora/logs', '8:10: error: node `b`: input `x`: `dora/logs` is not supported yet; read the log files or /rosout'),
-        ('x: adora/logs/info/a', '8:10: error: node `b`: input `x`: `adora/logs/info/a` is not supported yet; read the log files or /rosout'),
+        ('x: dora/logs/info/c', '8:10: error: node `b`: input `x`: there is no node `c`'),
+        ('x: {source: adora/logs, type: std_msgs/String}', '8:31: error: node `b`: input `x`: log lines have no `type`; remove it'),
         ('x y: a/image', "8:7: error: node `b`: input `x y`: the id `x y` has the character ' ' in it; use letters, digits, _, -, . and /"),
     ],
 )  # fmt: skip

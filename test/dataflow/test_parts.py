@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adora_ros.dataflow import NodeSource, TimerSource, ros_name
+from adora_ros.dataflow import LogSource, NodeSource, TimerSource, ros_name
 from adora_ros.dataflow.names import message_type, resolve_topic
-from adora_ros.dataflow.sources import LogSource, parse_source
+from adora_ros.dataflow.sources import parse_source
 from adora_ros.dataflow.values import byte_size, env_text, expand
 from adora_ros.dataflow.yamltree import parse
 
@@ -147,9 +147,9 @@ def test_sources() -> None:
     assert parse_source('cam/image') == NodeSource(node='cam', output='image')
     assert parse_source('cam/op/image') == NodeSource(node='cam', output='op/image')
     assert parse_source('dora-x/o') == NodeSource(node='dora-x', output='o')
-    assert parse_source('dora/logs') == LogSource(level=None, node=None)
-    assert parse_source('dora/logs/') == LogSource(level=None, node=None)
-    assert parse_source('adora/logs/WARN/cam') == LogSource(level='warn', node='cam')
+    assert parse_source('dora/logs') == LogSource(text='dora/logs')
+    assert parse_source('dora/logs/') == LogSource(text='dora/logs/')
+    assert parse_source('adora/logs/WARN/cam') == LogSource(level='warn', node='cam', text='adora/logs/WARN/cam')
 
 
 @pytest.mark.parametrize(

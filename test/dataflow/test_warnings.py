@@ -22,8 +22,6 @@ NODE = 'nodes:\n  - id: a\n    path: a.py\n    outputs: [o]\n    restart_policy:
 @pytest.mark.parametrize(
     ('lines', 'expected'),
     [
-        ('finish_grace_secs: 1', '6:5: warning: node `a`: `finish_grace_secs` has no effect here; a node may take as long as it needs after its inputs have closed'),
-        ('min_log_level: warn', '6:5: warning: node `a`: `min_log_level` has no effect here; all lines are in the log file'),
         ('build: make', '6:5: warning: node `a`: `build` has no effect here; run the command yourself before the dataflow'),
         ('output_types: {o: std/core/v1/Int32}', '6:5: warning: node `a`: `output_types` has no effect here; give an output a `type` to check ROS message types'),
         ('input_types: {o: std/core/v1/Int32}', '6:5: warning: node `a`: `input_types` has no effect here; give an input a `type` to check ROS message types'),
