@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from adora_ros.dataflow.model import InputSpec, NodeSpec, OutputSpec, RosSpec
 
 
+OPERATOR_HOST = 'adora_ros.node.operators'
+"""Module that runs the operators of a node."""
+
+
 def command(node: NodeSpec, *, use_sim_time: bool = False) -> tuple[str, ...]:
     """Return the program and arguments that run a node; Python scripts run on the interpreter of this process.
 
@@ -36,6 +40,8 @@ def command(node: NodeSpec, *, use_sim_time: bool = False) -> tuple[str, ...]:
             '--ros-args',
             *_ros_arguments(node, node.ros, use_sim_time=use_sim_time),
         )
+    if node.operators:
+        return (sys.executable, '-m', OPERATOR_HOST)
     if node.program is None:
         msg = f'node `{node.id}` has nothing to run; give it a `path`'
         raise DataflowError(msg)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adora_ros.dataflow.names import dataflow_namespace, ros_name
+from adora_ros.dataflow.operators import with_operators
 from adora_ros.dataflow.problems import ERROR, DataflowErrors, Problem
 from adora_ros.dataflow.report import Report
 from adora_ros.dataflow.resolve import Resolver
@@ -82,7 +83,9 @@ def loads(
     except ValueError as error:
         msg = f'namespace: {error}'
         raise DataflowError(msg) from error
-    dataflow = Resolver(draft, report, name=stem, namespace=own_namespace, env=env or {}).resolve()
+    dataflow = Resolver(
+        with_operators(draft, report), report, name=stem, namespace=own_namespace, env=env or {}
+    ).resolve()
     report.raise_errors()
     return dataflow
 

@@ -16,7 +16,9 @@ def mermaid(dataflow: Dataflow) -> str:
     lines = ['flowchart LR']
     for node in dataflow.nodes:
         title = _quoted(f'{node.id}: {node.label}' if node.label else node.id)
-        lines.append(f'  {keys[node.id]}[{title}]' if node.kind is NodeKind.PATH else f'  {keys[node.id]}[[{title}]]')
+        lines.append(
+            f'  {keys[node.id]}[{title}]' if node.kind is not NodeKind.ROS else f'  {keys[node.id]}[[{title}]]'
+        )
     outside: dict[str, str] = {}
     arrows = []
     for node in dataflow.nodes:

@@ -56,9 +56,10 @@ class QueuePolicy(str, Enum):
 
 
 class NodeKind(str, Enum):
-    """What a node is: a program that uses the Node API (``path``) or any existing ROS 2 node (``ros``)."""
+    """What a node is: a program that uses the Node API, a process that hosts operators, or any existing ROS 2 node."""
 
     PATH = 'path'
+    OPERATORS = 'operators'
     ROS = 'ros'
 
 
@@ -204,6 +205,15 @@ class RosSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OperatorSpec:
+    """An operator, whose ports are those of its node that begin with its id and a slash."""
+
+    id: str
+    source: Path
+    """Absolute path of a Python file with a class ``Operator``."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class NodeSpec:
     """One node."""
 
@@ -225,6 +235,7 @@ class NodeSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     """Environment of the node's process on top of the manager's: the node's own ``env`` over that of the root."""
     ros: RosSpec | None = None
+    operators: tuple[OperatorSpec, ...] = ()
     inputs: tuple[InputSpec, ...] = ()
     outputs: tuple[OutputSpec, ...] = ()
     restart: RestartSpec = RestartSpec()

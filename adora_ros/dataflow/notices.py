@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from adora_ros.dataflow.yamltree import Loc
 
 NOT_YET = {
-    'operators': 'make each operator a node with a `path`',
-    'operator': 'make the operator a node with a `path`',
     'ros2': 'bind a port to a topic with {topic, type}, or run the ROS node with `ros`',
     'module': 'write its nodes into this file',
     'params': 'write the values into the nodes',
@@ -23,7 +21,7 @@ NOT_YET = {
     'path_sha256': 'it belongs to a download; fetch the file yourself and give its `path`',
 }
 """Keys of a node that are not supported yet, each with what to do instead."""
-KINDS = ('operators', 'operator', 'ros2', 'module', 'hub')
+KINDS = ('ros2', 'module', 'hub')
 """Those of them that say what a node is, in place of ``path`` and ``ros``."""
 
 _NO_EFFECT = {

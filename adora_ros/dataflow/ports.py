@@ -48,6 +48,8 @@ class Wiring:
     """The outputs whose topic is given in the YAML."""
     doubtful: set[tuple[str, str]] = field(default_factory=set)
     """The outputs whose type is in error."""
+    single_operators: dict[str, str] = field(default_factory=dict)
+    """By node the id of its only operator, which consumers leave out of the names of its outputs."""
     ros_nodes: set[str] = field(default_factory=set)
     open_nodes: set[str] = field(default_factory=set)
     """Nodes whose outputs are not fully known, because a part of them is in error."""
@@ -236,6 +238,9 @@ class _Port:
                 known = list(self.wiring.outputs)
                 self.report.error(loc, f'there is no node `{source.node}`{nearest(source.node, known)}')
             return None
+        operator = self.wiring.single_operators.get(source.node)
+        if operator is not None and f'{operator}/{source.output}' in ports:
+            source = NodeSource(node=source.node, output=f'{operator}/{source.output}')
         output = ports.get(source.output)
         if output is None:
             if source.node not in self.wiring.open_nodes:

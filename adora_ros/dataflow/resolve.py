@@ -21,6 +21,7 @@ from adora_ros.dataflow.model import (
     RestartSpec,
     RestartStrategy,
 )
+from adora_ros.dataflow.operators import DEFAULT_ID, resolve_operators
 from adora_ros.dataflow.problems import nearest
 from adora_ros.dataflow.rosnode import check_ports, resolve_ros
 from adora_ros.dataflow.sources import LOG_LEVELS, check_node_id
@@ -150,8 +151,10 @@ class Resolver:
     def _add_outputs(self, node: NodeYaml, loc: Loc) -> None:
         if node.ros is not None:
             self._wiring.ros_nodes.add(node.id)
+        if node.operator is not None:
+            self._wiring.single_operators[node.id] = node.operator.id or DEFAULT_ID
         foreign = any(getattr(node, kind) is not None for kind in notices.KINDS)
-        if foreign or not self._draft.is_whole(loc[1], 'outputs', '?'):
+        if foreign or not self._draft.is_whole(loc[1], 'outputs', 'operator', 'operators', '?'):
             self._wiring.open_nodes.add(node.id)
         namespace, name = self._places[node.id]
         ports.add_outputs(self._wiring, node, loc, name, namespace, self._report)
@@ -176,12 +179,13 @@ class Resolver:
             full_name=f'{namespace.rstrip("/")}/{name}',
             label=node.name,
             description=node.description,
-            kind=NodeKind.PATH if node.ros is None else NodeKind.ROS,
+            kind=_kind(node),
             path=path,
             program=program,
             args=self._split(node.args, (*loc, 'args')),
             env=env,
             ros=ros,
+            operators=resolve_operators(node, loc, self._file.parent, {**self._outer, **env}, report),
             inputs=inputs,
             outputs=outputs,
             restart=RestartSpec(
@@ -216,7 +220,8 @@ class Resolver:
         if node.path is not None and node.ros is not None:
             self._report.error((*loc, 'ros'), '`path` and `ros` exclude each other; give one', key=True)
         if node.path is None:
-            if node.ros is None and not refused and self._draft.is_whole(loc[1], 'path', 'ros', '?', *notices.NOT_YET):
+            whole = self._draft.is_whole(loc[1], 'path', 'ros', 'operator', 'operators', '?', *notices.NOT_YET)
+            if _kind(node) is NodeKind.PATH and not refused and whole:
                 self._report.error(loc, 'it has nothing to run; give it a `path`, or `ros` for an existing ROS 2 node')
             return None, None
         full_env = {**self._outer, **env}
@@ -293,6 +298,12 @@ class Resolver:
 
 def _given(value: float | None, default: float) -> float:
     return default if value is None else value
+
+
+def _kind(node: NodeYaml) -> NodeKind:
+    if node.ros is not None:
+        return NodeKind.ROS
+    return NodeKind.PATH if node.operator is None and node.operators is None else NodeKind.OPERATORS
 
 
 def _warm(own: Any, common: Any) -> bool | None:

@@ -159,6 +159,56 @@ class RosYaml(Yaml):
     """Whether the node is driven through its lifecycle services; `auto` finds out."""
 
 
+class PythonSourceYaml(Yaml):
+    """A Python file in long form."""
+
+    source: str
+    conda_env: str | None = None
+
+
+PythonSource = Annotated[
+    Annotated[str, Tag('(text)')] | Annotated[PythonSourceYaml, Tag('(map)')], Discriminator(_text_or_map)
+]
+
+
+class OperatorYaml(Yaml):
+    """A part of a node that shares its process with the other operators of the node."""
+
+    id: str | None = None
+    """Unique within the node; `op` for the only operator of a node unless given."""
+    name: str | None = None
+    """For people to read."""
+    description: str | None = None
+    python: (
+        Annotated[
+            Annotated[str, Tag('(text)')] | Annotated[PythonSourceYaml, Tag('(map)')], Discriminator(_text_or_map)
+        ]
+        | None
+    ) = None
+    """Python file with a class `Operator`, relative to the YAML."""
+    shared_library: Annotated[str | None, Field(alias='shared-library')] = None
+    wasm: str | None = None
+    build: str | None = None
+    inputs: dict[str, Input] | None = None
+    outputs: Outputs | None = None
+    input_types: dict[str, str] | None = None
+    output_types: dict[str, str] | None = None
+    output_metadata: dict[str, list[str]] | None = None
+    output_framing: dict[str, Literal['raw', 'arrow-ipc']] | None = None
+    pattern: Literal['service-server', 'service-client', 'action-server', 'action-client'] | None = None
+    send_stdout_as: str | None = None
+    send_logs_as: str | None = None
+    min_log_level: str | None = None
+    max_log_size: ByteSize | None = None
+    max_rotated_files: Annotated[int, Field(ge=1, le=100)] | None = None
+
+
+class ListedOperatorYaml(OperatorYaml):
+    """An operator of a list of operators."""
+
+    id: str
+
+
 class DeployYaml(Yaml):
     """Where a node runs."""
 
@@ -211,8 +261,10 @@ class NodeYaml(Yaml):
     output_metadata: dict[str, list[str]] | None = None
     output_framing: dict[str, Literal['raw', 'arrow-ipc']] | None = None
     pattern: Literal['service-server', 'service-client', 'action-server', 'action-client'] | None = None
-    operators: Any | None = None
-    operator: Any | None = None
+    operators: list[ListedOperatorYaml] | None = None
+    """Python code that runs in one process of the node."""
+    operator: OperatorYaml | None = None
+    """The only operator of the node."""
     ros2: Any | None = None
     module: str | None = None
     params: dict[str, str] | None = None
@@ -280,6 +332,7 @@ PLACES: tuple[tuple[type[Yaml], str], ...] = (
     (NodeYaml, 'a node'),
     (InputYaml, 'an input'),
     (RosYaml, 'the `ros` of a node'),
+    (OperatorYaml, 'an operator'),
     (OutputYaml, 'an output'),
     (QosYaml, 'a `qos`'),
     (DeployYaml, '`deploy`'),

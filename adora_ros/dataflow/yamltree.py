@@ -76,6 +76,12 @@ class Tree:
             loc = loc[:-1]
         return self.values.get(loc, (1, 1))
 
+    def alias(self, loc: Loc, original: Loc) -> None:
+        """Have ``loc`` and what is below it be where ``original`` is."""
+        depth = len(original)
+        for places in (self.values, self.keys):
+            places.update({(*loc, *at[depth:]): place for at, place in places.items() if at[:depth] == original})
+
     def problem(self, loc: Loc, message: str, *, severity: str = ERROR, key: bool = False) -> Problem:
         """Return a problem about the value (or key) at ``loc``."""
         line, column = self.place(loc, key=key)

@@ -17,6 +17,7 @@ from adora_ros.transport.contract import (
     WATCHDOG_VARIABLE,
     InputConfig,
     NodeConfig,
+    OperatorConfig,
     OutputConfig,
 )
 
@@ -75,6 +76,7 @@ def node_config(
         descriptor_file=str(context.folder / 'dataflow.json'),
         inputs=tuple(_input_config(port) for port in node.inputs),
         outputs=tuple(_output_config(dataflow, node, port) for port in node.outputs),
+        operators=tuple(OperatorConfig(id=item.id, source=str(item.source)) for item in node.operators),
         closed_inputs=closed_inputs,
     )
 

@@ -57,6 +57,9 @@ class Owner(Protocol):
     def warned(self, incarnation: Incarnation, text: str) -> None:
         """The process reports something that is wrong and that it outlives."""
 
+    def stop_asked(self, incarnation: Incarnation, reason: str) -> None:
+        """The process asks for the end of the whole dataflow."""
+
     def misbehaved(self, incarnation: Incarnation, error: str) -> None:
         """The process sent something that is not of the contract."""
 
@@ -234,6 +237,8 @@ class Incarnation:
             self._owner.input_opened(self, packet['input'])
         elif op == NodeOp.WARNING.value:
             self._owner.warned(self, packet['text'])
+        elif op == NodeOp.STOP_DATAFLOW.value:
+            self._owner.stop_asked(self, packet['reason'])
 
     # Deadlines
 

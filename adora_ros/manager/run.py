@@ -227,6 +227,10 @@ class Run:
         self.counters = self.counters.plus(**{counter: 1})
         self._write(EventKind.NODE_KILLED, f'killed: {detail}', incarnation, level=Level.WARN, cause=cause.value)
 
+    def stop_asked(self, incarnation: Incarnation, reason: str) -> None:
+        """Stop all nodes."""
+        self.stop(f'{incarnation.spec.id}: {reason}')
+
     def misbehaved(self, incarnation: Incarnation, error: str) -> None:
         """Record a packet that is not of the contract."""
         self._write(EventKind.WARNING, error, incarnation, level=Level.WARN)

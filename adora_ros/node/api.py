@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import atexit
-import json
 import math
 import sys
 import time
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,7 +14,7 @@ import pyarrow as pa
 from adora_ros.errors import NodeError, TransportError
 from adora_ros.inputs import Error, Event, Input, Stop, as_dict
 from adora_ros.node import logbridge
-from adora_ros.node.config import node_config
+from adora_ros.node.config import descriptor, node_config
 from adora_ros.node.inbox import Item, Message, Phase, Tick
 from adora_ros.node.log import log_line
 from adora_ros.node.runtime import Runtime
@@ -243,15 +241,15 @@ class Node:
             NodeError: the manager did not pass it on.
 
         """
-        if self._config.descriptor_file is None:
-            msg = f'node {self._config.node_id!r} was started without a descriptor file: run it with `adora run FILE`'
-            raise NodeError(msg)
-        descriptor: dict[str, Any] = json.loads(Path(self._config.descriptor_file).read_text(encoding='utf-8'))
-        return descriptor
+        return descriptor(self._config)
 
     def dataflow_id(self) -> str:
         """Return the uuid of the run."""
         return self._config.dataflow_id
+
+    def stop_dataflow(self, reason: str = 'stop requested') -> None:
+        """Ask for an ordered stop of the whole dataflow; this node gets its ``STOP`` like all others."""
+        self._runtime.stop_dataflow(reason)
 
     def is_restart(self) -> bool:
         """Return whether an earlier incarnation of this node has ended."""

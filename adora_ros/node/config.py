@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from adora_ros.errors import NodeError
 from adora_ros.transport.contract import CONFIG_VARIABLE, NodeConfig
@@ -33,3 +35,17 @@ def node_config(node_id: str | None = None, environ: Mapping[str, str] = os.envi
         msg = f'this process is node {config.node_id!r}, not {node_id!r}: use Node() or the id of the dataflow file'
         raise NodeError(msg)
     return config
+
+
+def descriptor(config: NodeConfig) -> dict[str, Any]:
+    """Return the dataflow's YAML, parsed.
+
+    Raises:
+        NodeError: the manager did not pass it on.
+
+    """
+    if config.descriptor_file is None:
+        msg = f'node {config.node_id!r} was started without a descriptor file: run it with `adora run FILE`'
+        raise NodeError(msg)
+    parsed: dict[str, Any] = json.loads(Path(config.descriptor_file).read_text(encoding='utf-8'))
+    return parsed

@@ -19,7 +19,7 @@ from adora_ros.node import notify
 from adora_ros.node.control import ControlChannel
 from adora_ros.node.inbox import Inbox, Phase
 from adora_ros.node.ros import DataflowNode
-from adora_ros.transport.contract import ManagerOp, NodeConfig, NodeOp
+from adora_ros.transport.contract import ManagerOp, NodeConfig, NodeOp, shortened
 from adora_ros.transport.lifepage import LifePage
 
 if TYPE_CHECKING:
@@ -89,6 +89,10 @@ class Runtime:
         self._control.start(self._on_packet, self._stop)
         self._control.send(NodeOp.HELLO, state=self.ros.state)
         self._notifier.send('READY=1')
+
+    def stop_dataflow(self, reason: str) -> None:
+        """Ask the manager to stop all nodes."""
+        self._control.send(NodeOp.STOP_DATAFLOW, reason=shortened(reason))
 
     def stand_down(self) -> None:
         """Leave the active state, since the user's loop has been told to stop."""

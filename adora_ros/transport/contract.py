@@ -65,6 +65,8 @@ class NodeOp(str, Enum):
     """``input: str``: the first message of this incarnation has come."""
     WARNING = 'warning'
     """``text: str``: something is wrong that the node outlives."""
+    STOP_DATAFLOW = 'stop_dataflow'
+    """``reason: str``: the node asks for an ordered stop of everything."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +104,15 @@ class OutputConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OperatorConfig:
+    """An operator that the node's process hosts."""
+
+    id: str
+    source: str
+    """Absolute path of its Python file."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class NodeConfig:
     """Everything that a node's process needs to know."""
 
@@ -126,6 +137,8 @@ class NodeConfig:
     """JSON file of the parsed dataflow."""
     inputs: tuple[InputConfig, ...] = ()
     outputs: tuple[OutputConfig, ...] = ()
+    operators: tuple[OperatorConfig, ...] = ()
+    """What a process that hosts operators is to run."""
     closed_inputs: tuple[str, ...] = ()
     """Inputs that were closed for good before this incarnation began."""
 
@@ -147,6 +160,7 @@ class NodeConfig:
             raw = json.loads(text)
             raw['inputs'] = tuple(InputConfig(**_known(InputConfig, i)) for i in raw.get('inputs', ()))
             raw['outputs'] = tuple(OutputConfig(**_known(OutputConfig, o)) for o in raw.get('outputs', ()))
+            raw['operators'] = tuple(OperatorConfig(**_known(OperatorConfig, o)) for o in raw.get('operators', ()))
             raw['closed_inputs'] = tuple(raw.get('closed_inputs', ()))
             return cls(**_known(cls, raw))
         except (ValueError, TypeError, AttributeError, KeyError) as error:
