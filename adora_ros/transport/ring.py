@@ -1,0 +1,244 @@
+"""Which piece of a shared file holds which message: the decisions of a writer, without any input or output.
+
+An output that sends large values has a ring of *slots*. A slot is a stretch of the file (an *extent*) with a generation
+number that goes up whenever the slot is written. A message names slot and generation, and a reader holds a lease on the
+slot while it uses the value; a slot with a lease is never written. The kernel keeps the leases, so the writer only
+learns of one when it asks for the slot (:meth:`Storage.take`).
+
+Extents are never moved and a stretch of the file is never used for a second extent: a slot of another size gets a new
+one at the end and gives the memory of the old one back, so the file is long, but only as large as its extents. What a
+reader has mapped therefore always means the same bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+PAGE = 4096
+"""Bytes; extents begin and end at multiples of it."""
+MAX_SLOTS = 512
+GENERATION_BYTES = 8
+HEADER = MAX_SLOTS * GENERATION_BYTES
+"""Bytes at the beginning of the file: the generation of every slot, unsigned, little-endian."""
+HOLD = 0.25
+"""Seconds for which a message is not overwritten while there is memory for another, since readers may still have to
+take their leases."""
+IDLE = 10.0
+"""Seconds without use after which the memory of a slot is given back."""
+STEPS_PER_DOUBLING = 8
+"""Sizes of extents between one power of two and the next: messages that vary in length share slots."""
+WASTE = 4
+"""How many times larger than a message a slot may be and still be the right one for it."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """A stretch of the file, in bytes."""
+
+    offset: int
+    size: int
+
+
+NOTHING = Extent(0, 0)
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A slot that is being written."""
+
+    slot: int
+    generation: int
+    extent: Extent
+
+
+class Storage(Protocol):
+    """What the decisions are carried out on."""
+
+    def take(self, slot: int) -> bool:
+        """Shut readers out of a slot; return False if one holds a lease."""
+
+    def give(self, slot: int) -> None:
+        """Let readers into a slot."""
+
+    def label(self, slot: int, generation: int) -> None:
+        """Write the generation of a slot that has been taken."""
+
+    def allocate(self, extent: Extent) -> bool:
+        """Get memory for an extent; return False if there is none, or no more is allowed."""
+
+    def free(self, extent: Extent) -> None:
+        """Give the memory of an extent back; its slot has been taken."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What the writer knows of a slot."""
+
+    extent: Extent = NOTHING
+    generation: int = 0
+    number: int = 0
+    """Of the message in it, counted from 1; 0 for none."""
+    used_at: float = float('-inf')
+    """When it was written, in seconds on a steady clock."""
+    reserved: bool = False
+
+
+class Ring:
+    """The slots of one output, for one thread at a time.
+
+    Args:
+        storage: what to work on.
+        keep: how many of the last messages readers may still have to take their leases of.
+        latched: whether those stay readable for ever, for readers that come late.
+
+    """
+
+    def __init__(self, storage: Storage, *, keep: int, latched: bool = False) -> None:
+        self._storage = storage
+        self._keep = min(keep, MAX_SLOTS - 2)
+        self._latched = latched
+        self._slots: list[Slot] = []
+        self._count = 0
+        self._end = HEADER
+        self._swept_at = float('-inf')
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The slots by number."""
+        return tuple(self._slots)
+
+    @property
+    def allocated(self) -> int:
+        """Bytes in all extents."""
+        return sum(slot.extent.size for slot in self._slots)
+
+    def reserve(self, size: int, now: float) -> Reservation | None:
+        """Return a slot to write ``size`` bytes into, None if every one is in use and there is no memory for another.
+
+        Preferred is the one that fits and was used last, for its memory is warm and those that are not needed fall
+        idle; then a new one. Short of memory the ring takes back what does not fit, and at last overwrites messages
+        that readers may not have seen yet, the oldest first.
+
+        Args:
+            size: bytes, at least 1.
+            now: seconds on a steady clock.
+
+        """
+        self._give_back_idle(now)
+        for attempt in (
+            self._first_taken(self._free(size, now, waste=WASTE)),
+            self._grown(size, now),
+            self._first_taken(self._free(size, now)),
+            self._regrown(size, now),
+            self._first_taken(self._unseen(size, now)),
+        ):
+            slot = next(attempt, None)
+            if slot is not None:
+                return self._reserved(slot)
+        return None
+
+    def commit(self, reservation: Reservation, now: float) -> None:
+        """Let readers at what has been written."""
+        self._count += 1
+        self._release(reservation.slot, number=self._count, used_at=now)
+
+    def abandon(self, reservation: Reservation) -> None:
+        """Forget about a slot that will not be written."""
+        self._release(reservation.slot, number=0)
+
+    def _release(self, index: int, **changes: float) -> None:
+        self._slots[index] = replace(self._slots[index], reserved=False, **changes)  # type: ignore[arg-type]
+        self._storage.give(index)
+
+    def _reserved(self, index: int) -> Reservation:
+        slot = self._slots[index]
+        slot = self._slots[index] = replace(slot, generation=slot.generation + 1, number=0, reserved=True)
+        self._storage.label(index, slot.generation)
+        return Reservation(index, slot.generation, slot.extent)
+
+    def _first_taken(self, candidates: Iterable[int]) -> Iterator[int]:
+        return (index for index in candidates if self._storage.take(index))
+
+    def _free(self, size: int, now: float, *, waste: float = float('inf')) -> Iterator[int]:
+        """Yield the slots that fit and whose message need not be kept, the last used first."""
+        fitting = [
+            (slot.used_at, index)
+            for index, slot in enumerate(self._slots)
+            if not slot.reserved
+            and size <= slot.extent.size <= max(rounded(size) * waste, PAGE)
+            and not self._keeps(slot, now)
+        ]
+        for _, index in sorted(fitting, reverse=True):
+            yield index
+
+    def _unseen(self, size: int, now: float) -> Iterator[int]:
+        """Yield the slots that fit and whose message should be kept, the oldest first."""
+        fitting = [
+            (slot.number, index)
+            for index, slot in enumerate(self._slots)
+            if not slot.reserved and slot.extent.size >= size and self._keeps(slot, now)
+        ]
+        for _, index in sorted(fitting):
+            yield index
+
+    def _grown(self, size: int, now: float) -> Iterator[int]:
+        """Yield a slot with a new extent, if there is memory for it."""
+        del now
+        index = next((i for i, slot in enumerate(self._slots) if not slot.extent.size and not slot.reserved), None)
+        if index is None and len(self._slots) >= MAX_SLOTS:
+            return
+        extent = Extent(self._end, rounded(size))
+        if not self._storage.allocate(extent):
+            return
+        self._end += extent.size
+        if index is None:
+            index = len(self._slots)
+            self._slots.append(Slot())
+        self._slots[index] = replace(self._slots[index], extent=extent)
+        if self._storage.take(index):  # nobody can hold an empty slot, but that is for the kernel to say
+            yield index
+
+    def _regrown(self, size: int, now: float) -> Iterator[int]:
+        """Give slots that do not fit back and yield a new one in their place."""
+        small = [
+            index
+            for index, slot in enumerate(self._slots)
+            if 0 < slot.extent.size < size and not slot.reserved and not self._keeps(slot, now)
+        ]
+        if sum([self._give_back(index) for index in small]):
+            yield from self._grown(size, now)
+
+    def _keeps(self, slot: Slot, now: float) -> bool:
+        """Return whether readers may still have to take their lease of a message."""
+        if slot.number == 0:
+            return False
+        recent = slot.number > self._count - self._keep
+        return slot.number == self._count or (recent and (self._latched or now - slot.used_at < HOLD))
+
+    def _give_back_idle(self, now: float) -> None:
+        if now - self._swept_at < 1.0:
+            return
+        self._swept_at = now
+        for index, slot in enumerate(self._slots):
+            if slot.extent.size and not slot.reserved and now - slot.used_at >= IDLE and not self._keeps(slot, now):
+                self._give_back(index)
+
+    def _give_back(self, index: int) -> bool:
+        if not self._storage.take(index):
+            return False
+        slot = self._slots[index]
+        self._slots[index] = replace(slot, extent=NOTHING, generation=slot.generation + 1, number=0)
+        self._storage.label(index, slot.generation + 1)
+        self._storage.free(slot.extent)
+        self._storage.give(index)
+        return True
+
+
+def rounded(size: int) -> int:
+    """Return the size of the extent for a message of ``size`` bytes, at most an eighth larger, in whole pages."""
+    step = max(PAGE, (1 << size.bit_length()) // 2 // STEPS_PER_DOUBLING)
+    return -(-size // step) * step
