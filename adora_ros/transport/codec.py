@@ -49,17 +49,43 @@ def encode(value: Any, parameters: Mapping[str, Any] | None, *, stamp: Stamp) ->
         TransportError: the value is none of these, or the metadata cannot be carried.
 
     """
-    array = as_array(value)
-    schema = pa.schema([pa.field(COLUMN, array.type)])
     sink = pa.BufferOutputStream()
+    write(as_array(value), sink, {METADATA_KEY: pack(parameters, stamp)})
+    return sink.getvalue()
+
+
+def measure(array: pa.Array) -> int:
+    """Return how many bytes :func:`write` writes without metadata.
+
+    Raises:
+        TransportError: Arrow IPC cannot carry the value.
+
+    """
+    sink = pa.MockOutputStream()
+    write(array, sink)
+    return int(sink.size())
+
+
+def write(array: pa.Array, sink: Any, metadata: Mapping[bytes, str] | None = None) -> None:
+    """Write an array as a stream of one record batch.
+
+    Args:
+        array: the value.
+        sink: a writable Arrow file.
+        metadata: of the batch.
+
+    Raises:
+        TransportError: Arrow IPC cannot carry the value.
+
+    """
+    schema = pa.schema([pa.field(COLUMN, array.type)])
     try:
         batch = pa.RecordBatch.from_arrays([array], schema=schema)
         with pa.RecordBatchStreamWriter(sink, schema) as writer:
-            writer.write_batch(batch, {METADATA_KEY: pack(parameters, stamp)})
+            writer.write_batch(batch, metadata)
     except pa.ArrowException as error:
         msg = f'Arrow IPC cannot carry a value of type {array.type}: {_one_line(error)}'
         raise TransportError(msg) from error
-    return sink.getvalue()
 
 
 def as_array(value: Any) -> pa.Array:
@@ -74,7 +100,7 @@ def as_array(value: Any) -> pa.Array:
     if isinstance(value, pa.ChunkedArray):
         return _joined(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return _bytes_array(value)
+        return _contiguous(value)
     if isinstance(value, pa.RecordBatch):
         return value.to_struct_array()
     if isinstance(value, pa.Table):
@@ -100,6 +126,19 @@ def decode(buffer: Any, *, timestamp: int | None = None) -> Decoded:
         TransportError: the bytes are not such a stream.
 
     """
+    value, text = read(buffer)
+    if text is None:
+        return Decoded(value, {} if timestamp is None else {TIMESTAMP_KEY: utc(timestamp)})
+    return Decoded(value, *unpack(text))
+
+
+def read(buffer: Any) -> tuple[pa.Array, bytes | None]:
+    """Return the array in ``buffer``, whose memory it goes on using, and the metadata of ours.
+
+    Raises:
+        TransportError: the bytes are not a stream of one record batch with one column.
+
+    """
     try:
         reader = pa.RecordBatchStreamReader(pa.py_buffer(buffer))
         batch, custom = reader.read_next_batch_with_custom_metadata()
@@ -115,10 +154,13 @@ def decode(buffer: Any, *, timestamp: int | None = None) -> Decoded:
     if more is not None:
         msg = 'a message has to be one Arrow record batch, not several: join them with combine_chunks()'
         raise TransportError(msg)
-    text = None if custom is None else custom.get(METADATA_KEY)
-    if text is None:
-        return Decoded(value, {} if timestamp is None else {TIMESTAMP_KEY: utc(timestamp)})
-    return Decoded(value, *unpack(text))
+    return value, None if custom is None else custom.get(METADATA_KEY)
+
+
+def bytes_array(value: Any) -> pa.Array:
+    """Return an array of uint8 that uses the memory of a buffer."""
+    data = pa.py_buffer(value)
+    return pa.Array.from_buffers(pa.uint8(), data.size, [None, data])
 
 
 def _joined(value: pa.ChunkedArray) -> pa.Array:
@@ -126,13 +168,12 @@ def _joined(value: pa.ChunkedArray) -> pa.Array:
     return array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
 
 
-def _bytes_array(value: bytes | bytearray | memoryview) -> pa.Array:
+def _contiguous(value: bytes | bytearray | memoryview) -> pa.Array:
     try:
-        data = pa.py_buffer(value)
+        return bytes_array(value)
     except (BufferError, ValueError) as error:
         msg = 'cannot send a memoryview that is not contiguous: send bytes(view)'
         raise TransportError(msg) from error
-    return pa.Array.from_buffers(pa.uint8(), data.size, [None, data])
 
 
 def _type_name(value: Any) -> str:

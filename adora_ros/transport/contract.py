@@ -26,6 +26,9 @@ WATCHDOG_VARIABLE = 'WATCHDOG_USEC'
 RUN_VARIABLE = 'ADORA_RUN'
 """Set to the run's uuid in every process of a run: what is left of it can be found by it."""
 
+PAYLOAD_FOLDER_PREFIX = '/dev/shm/adora-'  # noqa: S108 - where Linux has its shared memory
+"""What the path of every folder for large values begins with; the run's uuid follows."""
+
 CONTROL_PACKET_LIMIT = 64 * 1024
 """Largest control packet in bytes."""
 CONTROL_TEXT_LIMIT = 4096
@@ -63,6 +66,9 @@ class NodeOp(str, Enum):
     """``input: str``."""
     INPUT_OPENED = 'input_opened'
     """``input: str``: the first message of this incarnation has come."""
+    COUNTS = 'counts'
+    """``payload_fallbacks: int``, ``payload_drops: int``: totals of this incarnation, see
+    :class:`adora_ros.transport.ports.PayloadCounts`."""
     WARNING = 'warning'
     """``text: str``: something is wrong that the node outlives."""
     STOP_DATAFLOW = 'stop_dataflow'
@@ -101,6 +107,8 @@ class OutputConfig:
     qos: dict[str, Any] | None = None
     depth: int = 10
     """History depth: the largest ``queue_size`` among the consumers, at least 10."""
+    inline: bool = False
+    """Whether values travel inside the messages however large they are, since not everybody shares memory here."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +141,10 @@ class NodeConfig:
     control_fd: int | None = None
     life_fd: int | None = None
     """File descriptor of a :class:`adora_ros.transport.lifepage.LifePage`: proofs of life between two notifications."""
+    payload_folder: str | None = None
+    """Folder in shared memory for large values; None for none."""
+    payload_limit: int = 0
+    """Bytes that the files in it may take together."""
     descriptor_file: str | None = None
     """JSON file of the parsed dataflow."""
     inputs: tuple[InputConfig, ...] = ()

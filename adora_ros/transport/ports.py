@@ -10,23 +10,31 @@ import importlib
 import pkgutil
 import struct
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+import pyarrow as pa
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import UInt8MultiArray
 
 from adora_ros.errors import TransportError
-from adora_ros.transport.codec import Decoded, decode, encode
-from adora_ros.transport.metadata import TIMESTAMP_KEY, Stamp, utc
+from adora_ros.transport import descriptor
+from adora_ros.transport.codec import Decoded, as_array, bytes_array, decode, encode, measure, read, write
+from adora_ros.transport.metadata import TIMESTAMP_KEY, Stamp, pack, unpack, utc
+from adora_ros.transport.payloads import Draft, PayloadKind, PayloadLostError, PayloadReader, PayloadWriter
 from adora_ros.transport.rosarrow import from_arrow, is_convertible, to_arrow, type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 _ARROW_MESSAGE: type[Any] = UInt8MultiArray
 _CDR_LITTLE_ENDIAN = b'\x00\x01\x00\x00'
 _HEADER = struct.Struct('<4sIII')
 """Encapsulation, length of ``layout.dim`` (0), ``layout.data_offset``, length of ``data``."""
+
+
+INLINE_LIMIT = 60 * 1024
+"""Bytes of an Arrow payload up to which it travels inside its message: what fits one datagram is never fragmented."""
 
 
 class PortCodec(Protocol):
@@ -44,11 +52,20 @@ class PortCodec(Protocol):
 
         """
 
+    def receive(self, message: Any) -> Any:
+        """Take a message as soon as it arrives, since what it stands for may not wait.
+
+        Returns:
+            What :meth:`from_message` is to be given; None if the value is gone, which is counted.
+
+        """
+
     def from_message(self, message: Any, *, timestamp: int | None = None) -> Decoded:
         """Return the value and metadata of a message.
 
         Args:
-            message: the bytes that a subscription with ``raw=True`` delivers, or a message.
+            message: what :meth:`receive` returned, the bytes that a subscription with ``raw=True`` delivers, or a
+                message.
             timestamp: nanoseconds since the Unix epoch when it was sent, for a message that does not say so itself.
 
         Raises:
@@ -57,11 +74,59 @@ class PortCodec(Protocol):
         """
 
 
+@dataclass
+class PayloadCounts:
+    """What became of the large values of a node.
+
+    Args:
+        warn: told the first time that something goes wrong, once for each kind of it.
+
+    """
+
+    warn: Callable[[str], None] = warnings.warn
+    fallbacks: int = 0
+    """Values that had to travel inside their messages."""
+    drops: int = 0
+    """Messages whose value was gone when they came."""
+
+    def fell_back(self, reason: str, size: int) -> None:
+        """Count a value of ``size`` bytes that has to travel inside its message."""
+        self.fallbacks += 1
+        if self.fallbacks == 1:
+            self.warn(f'a value of {size} bytes travels inside its message, which is much slower: {reason}')
+
+    def dropped(self, reason: object) -> None:
+        """Count a message whose value is gone."""
+        self.drops += 1
+        if self.drops == 1:
+            self.warn(f'a message is dropped: {reason}')
+
+
+@dataclass(frozen=True)
+class Borrowed:
+    """A message whose value is in shared memory, which stays as it is while this or the value is alive."""
+
+    kind: PayloadKind
+    memory: pa.Buffer
+    metadata: str
+
+
 class ArrowPort:
-    """Arrow values in the ``data`` of a ``std_msgs/msg/UInt8MultiArray``.
+    """Arrow values in the ``data`` of a ``std_msgs/msg/UInt8MultiArray``, or in shared memory when they are large.
 
     The message is serialized here: rclpy takes the bytes as they are, which halves the work of a small message.
+
+    Args:
+        writer: where large values are put; None keeps them inside the message.
+        counts: told what goes wrong with large values.
+
     """
+
+    def __init__(self, writer: PayloadWriter | None = None, counts: PayloadCounts | None = None) -> None:
+        """See the class."""
+        self._writer = writer
+        self._reader = PayloadReader()
+        self._counts = counts or PayloadCounts()
 
     @property
     def message_type(self) -> type[Any]:
@@ -70,13 +135,64 @@ class ArrowPort:
 
     def to_message(self, value: Any, parameters: Mapping[str, Any] | None, stamp: Stamp) -> bytes:
         """Return the serialized message (see :func:`adora_ros.transport.codec.encode`)."""
-        payload = encode(value, parameters, stamp=stamp)
+        array = as_array(value)
+        if self._writer is not None and array.nbytes >= INLINE_LIMIT:
+            metadata = pack(parameters, stamp)
+            draft = self._reserve(self._writer, measure(array))
+            if draft is not None:
+                return self._shared(array, draft, metadata)
+        payload = encode(array, parameters, stamp=stamp)
         return b''.join((_HEADER.pack(_CDR_LITTLE_ENDIAN, 0, 0, payload.size), payload))
+
+    def draft(self, size: int) -> Draft | None:
+        """Return memory for a value of ``size`` bytes; None if it is to travel inside its message."""
+        if self._writer is None or size < INLINE_LIMIT:
+            return None
+        return self._reserve(self._writer, size)
+
+    def draft_message(self, draft: Draft, parameters: Mapping[str, Any] | None, stamp: Stamp) -> bytes:
+        """Return the serialized message of a draft that has been filled with the elements of an array of uint8.
+
+        Raises:
+            TransportError: the port cannot carry the metadata; the draft is as before.
+
+        """
+        metadata = pack(parameters, stamp)
+        return descriptor.to_message(draft.commit(PayloadKind.BYTES), metadata)
+
+    def receive(self, message: Any) -> Any:
+        """See the protocol; a lease on the value begins here."""
+        data = descriptor.descriptor_data(message)
+        if data is None:
+            return message
+        try:
+            found, metadata = descriptor.parse(data)
+            return Borrowed(found.kind, self._reader.lease(found), metadata)
+        except (PayloadLostError, TransportError) as error:
+            self._counts.dropped(error)
+            return None
 
     def from_message(self, message: Any, *, timestamp: int | None = None) -> Decoded:
         """Return the value, which keeps the memory of ``message`` alive, and its metadata."""
+        if isinstance(message, Borrowed):
+            value = bytes_array(message.memory) if message.kind is PayloadKind.BYTES else read(message.memory)[0]
+            return Decoded(value, *unpack(message.metadata))
         data = _payload(message) if isinstance(message, bytes) else message.data
         return decode(data, timestamp=timestamp)
+
+    def _reserve(self, writer: PayloadWriter, size: int) -> Draft | None:
+        draft = writer.reserve(size)
+        if draft is None:
+            self._counts.fell_back(writer.complaint, size)
+        return draft
+
+    def _shared(self, array: pa.Array, draft: Draft, metadata: str) -> bytes:
+        try:
+            write(array, pa.FixedSizeBufferWriter(pa.py_buffer(draft.memory)))
+        except BaseException:
+            draft.abandon()
+            raise
+        return descriptor.to_message(draft.commit(PayloadKind.ARROW), metadata)
 
 
 class RosPort:
@@ -118,6 +234,10 @@ class RosPort:
             )
         return message
 
+    def receive(self, message: Any) -> Any:
+        """See the protocol."""
+        return message
+
     def from_message(self, message: Any, *, timestamp: int | None = None) -> Decoded:
         """Return the message, its Arrow form and ``timestamp`` as its metadata."""
         plain = self._deserialized(message) if isinstance(message, bytes) else message
@@ -132,17 +252,21 @@ class RosPort:
             raise TransportError(msg) from error
 
 
-def open_port(type_name: str | None) -> PortCodec:
+def open_port(
+    type_name: str | None, *, writer: PayloadWriter | None = None, counts: PayloadCounts | None = None
+) -> PortCodec:
     """Return the codec of a port.
 
     Args:
         type_name: ROS message type such as ``sensor_msgs/msg/Image``; None for Arrow.
+        writer: where large Arrow values are put.
+        counts: told what goes wrong with them.
 
     Raises:
         TransportError: there is no such message type here.
 
     """
-    return ArrowPort() if type_name is None else RosPort(message_class(type_name))
+    return ArrowPort(writer, counts) if type_name is None else RosPort(message_class(type_name))
 
 
 def message_class(type_name: str) -> type[Any]:
