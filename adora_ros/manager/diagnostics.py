@@ -91,6 +91,8 @@ def _node_status(status: NodeStatus, dataflow: str, machine: str) -> DiagnosticS
         'cpu_percent': _text(status.cpu_percent),
         'rss_mb': _text(status.rss_mb),
         'up_s': _text(status.up_s),
+        'payload_fallbacks': str(status.payload_fallbacks),
+        'payload_drops': str(status.payload_drops),
         **{f'{_INPUT}{port.id}': _input_text(port) for port in status.inputs},
     }
     message = _status(f'{dataflow}: {status.node}', machine, _headline(status), values)
@@ -191,6 +193,8 @@ def _read_node(status: DiagnosticStatus) -> NodeStatus:
         error=values['error'],
         closed_inputs=tuple(values['closed_inputs'].split()),
         inputs=tuple(_read_input(key[len(_INPUT) :], text) for key, text in values.items() if key.startswith(_INPUT)),
+        payload_fallbacks=int(values['payload_fallbacks']),
+        payload_drops=int(values['payload_drops']),
         **{name: _number(values[name]) for name in _NUMBERS},
     )
 

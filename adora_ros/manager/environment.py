@@ -24,6 +24,8 @@ from adora_ros.transport.contract import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from adora_ros.manager.sharedmemory import SharedMemory
+
 INCARNATION_VARIABLE = 'ADORA_INCARNATION'
 """``<node>/<number>``, so that what an incarnation leaves behind can be told from its successor."""
 MIN_DEPTH = 10
@@ -45,6 +47,7 @@ class RunContext:
         machine: Name of this machine in the dataflow; empty if it has none.
         env: Variables set for every node on top of the manager's environment.
         use_sim_time: Whether the nodes take their ROS time from ``/clock``.
+        memory: Where their large values are; None if these travel inside their messages.
 
     """
 
@@ -54,13 +57,14 @@ class RunContext:
     machine: str
     env: Mapping[str, str]
     use_sim_time: bool = False
+    memory: SharedMemory | None = None
 
 
 def node_config(
     context: RunContext, node: NodeSpec, number: int, *, control_fd: int, life_fd: int, closed_inputs: tuple[str, ...]
 ) -> NodeConfig:
     """Return what incarnation ``number`` of a node needs to know."""
-    dataflow = context.dataflow
+    dataflow, memory = context.dataflow, context.memory
     return NodeConfig(
         dataflow=dataflow.name,
         dataflow_id=context.run_id,
@@ -73,6 +77,8 @@ def node_config(
         use_sim_time=context.use_sim_time,
         control_fd=control_fd,
         life_fd=life_fd,
+        payload_folder=None if memory is None or memory.folder is None else str(memory.folder),
+        payload_limit=0 if memory is None else memory.limit,
         descriptor_file=str(context.folder / 'dataflow.json'),
         inputs=tuple(_input_config(port) for port in node.inputs),
         outputs=tuple(_output_config(dataflow, node, port) for port in node.outputs),
@@ -136,16 +142,16 @@ def _input_config(port: InputSpec) -> InputConfig:
 
 
 def _output_config(dataflow: Dataflow, node: NodeSpec, port: OutputSpec) -> OutputConfig:
-    queues = [
-        consumer.input(edge.input).queue_size
+    consumers = [
+        (dataflow.node(edge.target_node), edge.input)
         for edge in graph.edges(dataflow)
         if edge.source_node == node.id and edge.output == port.id
-        for consumer in (dataflow.node(edge.target_node),)
     ]
     return OutputConfig(
         id=port.id,
         topic=port.topic,
         type=port.type,
         qos=port.qos.as_dict() if port.qos is not None else None,
-        depth=max([MIN_DEPTH, *queues]),
+        depth=max([MIN_DEPTH, *(consumer.input(name).queue_size for consumer, name in consumers)]),
+        inline=port.inline or any(consumer.machine != node.machine for consumer, _ in consumers),
     )

@@ -119,6 +119,8 @@ class NodeStatus:
         rss_mb: Resident memory in MiB, or None.
         up_s: Seconds for which the current incarnation has worked, or None.
         inputs: The inputs that wait or are closed; those of a ``ros:`` node are not known.
+        payload_fallbacks: Large values of the current incarnation that had to travel inside their messages.
+        payload_drops: Messages to it whose value in shared memory was gone when they came.
 
     """
 
@@ -137,6 +139,8 @@ class NodeStatus:
     rss_mb: float | None
     up_s: float | None
     inputs: tuple[InputStatus, ...] = ()
+    payload_fallbacks: int = 0
+    payload_drops: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

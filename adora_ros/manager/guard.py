@@ -20,8 +20,16 @@ _SCRIPT = Path(__file__).with_name('guardian.py')
 class Guard:
     """Starts the guardian, tells it of process groups, and replaces it if it dies."""
 
-    def __init__(self, run_id: str, loop: asyncio.AbstractEventLoop) -> None:
-        self._mark = f'{RUN_VARIABLE}={run_id}'
+    def __init__(self, run_id: str, loop: asyncio.AbstractEventLoop, folder: Path | None = None) -> None:
+        """Start the guardian.
+
+        Args:
+            run_id: uuid of the run.
+            loop: The event loop.
+            folder: Removed with the files in it when the manager is gone.
+
+        """
+        self._arguments = [f'{RUN_VARIABLE}={run_id}', *([] if folder is None else [str(folder)])]
         self._loop = loop
         self._groups: dict[int, bool] = {}
         self._start()
@@ -64,7 +72,7 @@ class Guard:
     def _start(self) -> None:
         read, self._pipe = os.pipe2(os.O_CLOEXEC)
         self._process = subprocess.Popen(
-            [sys.executable, '-I', '-S', str(_SCRIPT), self._mark],
+            [sys.executable, '-I', '-S', str(_SCRIPT), *self._arguments],
             stdin=read,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -6,7 +6,8 @@ and go, ``!<pgid>`` for those that have to be interrupted to learn of the end. T
 manager: the nodes get :data:`GRACE` to end by themselves, then everything that is left of its run is killed, found by
 process group and by the run's mark in the environment.
 
-Usage: ``python -I -S guardian.py VARIABLE=VALUE`` where the argument is the mark.
+Usage: ``python -I -S guardian.py VARIABLE=VALUE [FOLDER]`` where the first argument is the mark and the second a folder
+to remove at the end, with the files in it.
 """
 
 from __future__ import annotations
@@ -83,6 +84,14 @@ def kill_stragglers(mark: bytes) -> None:
         quiet = 0 if kill_marked(mark) else quiet + 1
 
 
+def remove_folder(folder: Path) -> None:
+    """Remove a folder that has no folders in it."""
+    with contextlib.suppress(OSError):
+        for file in folder.iterdir():
+            file.unlink(missing_ok=True)
+        folder.rmdir()
+
+
 def main() -> None:
     """Wait for the end of the manager, then clean up."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -94,6 +103,8 @@ def main() -> None:
         signal_group(group, signal.SIGKILL)
     if kill_marked(mark) or groups:
         kill_stragglers(mark)
+    for folder in sys.argv[2:]:
+        remove_folder(Path(folder))
 
 
 if __name__ == '__main__':

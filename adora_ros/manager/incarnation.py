@@ -97,6 +97,8 @@ class Incarnation:
         self.driver = ControlDriver(channels.control, loop)
         self.is_connected = False
         self.is_drivable = False
+        self.payload_fallbacks = 0
+        self.payload_drops = 0
         self._last_notified: float | None = None
         self._channels = channels
         self._owner = owner
@@ -235,6 +237,8 @@ class Incarnation:
             self._owner.input_changed(self, packet)
         elif op == NodeOp.INPUT_OPENED.value:
             self._owner.input_opened(self, packet['input'])
+        elif op == NodeOp.COUNTS.value:
+            self.payload_fallbacks, self.payload_drops = packet['payload_fallbacks'], packet['payload_drops']
         elif op == NodeOp.WARNING.value:
             self._owner.warned(self, packet['text'])
         elif op == NodeOp.STOP_DATAFLOW.value:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from adora_ros.errors import ManagerError
 from adora_ros.manager.environment import RunContext
 from adora_ros.manager.runfile import RunFacts
+from adora_ros.manager.sharedmemory import SharedMemory
 from adora_ros.transport import dds
 from adora_ros.transport.rundir import dataflow_folder, make_run_folder
 
@@ -44,6 +45,7 @@ def new_context(options: Options, dataflow: Dataflow, env: Mapping[str, str]) ->
         machine=options.machine,
         env={**env, **options.env},
         use_sim_time=options.use_sim_time,
+        memory=SharedMemory(run_id, dataflow.shared_memory_limit),
     )
 
 

@@ -78,7 +78,9 @@ class Run:
         self.errors: dict[str, str] = {}
         self._journal = journal
         self._loop = asyncio.get_running_loop()
-        self._guard = Guard(context.run_id, self._loop)
+        self._memory = context.memory
+        folder = None if self._memory is None else self._memory.folder
+        self._guard = Guard(context.run_id, self._loop, folder)
         self._lines = lines
         self._launcher = Launcher(context, processes=processes, pump=pump, lines=lines, loop=self._loop)
         self._bring_up = BringUp(
@@ -103,6 +105,8 @@ class Run:
             run=self.context.run_id,
             stop_within=stop_ladder(self.context.dataflow),
         )
+        if self._memory is not None and self._memory.problem:
+            self._journal.write(EventKind.WARNING, self._memory.problem, level=Level.WARN)
         self._follow(self.supervisor.start(self._loop.time()))
 
     def stop(self, reason: str) -> None:
@@ -148,6 +152,8 @@ class Run:
         self._stragglers.close()
         self._launcher.close()
         await self._loop.run_in_executor(None, self._lines.close)
+        if self._memory is not None:
+            await self._loop.run_in_executor(None, self._memory.close)
         await self._guard.close()
         self.report_counters()
         result = self.supervisor.result()
@@ -242,6 +248,8 @@ class Run:
     def ended(self, incarnation: Incarnation, end: Exit) -> None:
         """Let supervision decide, once nothing of the incarnation is left."""
         self._guard.remove(incarnation.child.pid)
+        if self._memory is not None:
+            self._memory.release_later(incarnation.spec.name, incarnation.number, self._loop)
         task = self._loop.create_task(self._ended_for_good(incarnation, end))
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)

@@ -61,6 +61,8 @@ class StatusCollector:
             rss_mb=rss,
             up_s=None if shot.up_since is None else now - shot.up_since,
             inputs=_inputs(run, shot.node, closed, now),
+            payload_fallbacks=0 if incarnation is None else incarnation.payload_fallbacks,
+            payload_drops=0 if incarnation is None else incarnation.payload_drops,
         )
 
     def _read(self, pid: int) -> tuple[float | None, float | None]:

@@ -18,10 +18,13 @@ from adora_ros.node.config import descriptor, node_config
 from adora_ros.node.inbox import Item, Message, Phase, Tick
 from adora_ros.node.log import log_line
 from adora_ros.node.runtime import Runtime
+from adora_ros.node.sample import Sample
 from adora_ros.transport.metadata import TIMESTAMP_KEY, utc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    from adora_ros.node.output import Output
 
 TIMEOUT_TEXT = 'Timeout event stream error: Receiver timed out'
 
@@ -166,6 +169,37 @@ class Node:
             NodeError: the node has been closed.
 
         """
+        self._publish(output_id, lambda output: output.send(data, metadata))
+
+    def send_output_raw(self, output_id: str, data_length: int, metadata: Mapping[str, Any] | None = None) -> Sample:
+        """Return memory for a value of bytes, to be written in place and sent by its ``send()`` or as a ``with`` block.
+
+        Args:
+            output_id: as in the YAML.
+            data_length: bytes.
+            metadata: as in :meth:`send_output`.
+
+        Raises:
+            NodeError: the dataflow does not declare the output, or it has a ``type``.
+
+        """
+        declared = next((output for output in self._config.outputs if output.id == output_id), None)
+        if declared is None or declared.type is not None:
+            problem = "not in node's output list" if declared is None else f'of type {declared.type}, not of bytes'
+            msg = f'Output `{output_id}` {problem}'
+            raise NodeError(msg)
+        output = self._runtime.ros.outputs.get(output_id)
+        draft = None if output is None else output.draft(data_length)
+        if output is None or draft is None:
+            memory = bytearray(data_length)
+            return Sample(memory, lambda: self.send_output(output_id, memory, metadata), bool)
+        return Sample(
+            draft.memory,
+            lambda: self._publish(output_id, lambda output: output.send_draft(draft, metadata)),
+            lambda: output.discard(draft),
+        )
+
+    def _publish(self, output_id: str, send: Callable[[Output], str]) -> None:
         self._life.alive()
         if self._runtime.closed:
             msg = f'output {output_id!r}: the node has been closed, send before close()'
@@ -175,7 +209,7 @@ class Node:
             self._warn_once(output_id, f"Ignoring output `{output_id}` not in node's output list.")
         elif self._inbox.phase is Phase.PAUSED or output is None:
             self._warn_once(f'{output_id} inactive', f'output `{output_id}` is dropped while the node is not active')
-        elif refusal := output.send(data, metadata):
+        elif refusal := send(output):
             self._warn_once(f'{output_id} lost', f'output `{output_id}`: message lost: {refusal}')
 
     def log(self, level: str, message: str, target: str | None = None, fields: Mapping[str, str] | None = None) -> None:

@@ -94,6 +94,8 @@ class LifeSigns:
         """Seconds after which a waiting loop should give the next proof."""
         if watchdog is not None:
             self.interval = min(watchdog / LIVES_PER_WATCHDOG, LONGEST_INTERVAL)
+        self.on_sent: Callable[[], None] | None = None
+        """Called whenever a proof is sent: at most once per :attr:`interval`, from the user's loop."""
         self._notify = notify
         self._clock = clock
         self._due = float('-inf')
@@ -106,6 +108,8 @@ class LifeSigns:
         if now >= self._due:
             self._due = now + self.interval
             self._notify('WATCHDOG=1')
+            if self.on_sent is not None:
+                self.on_sent()
 
 
 def from_environment(environ: Mapping[str, str] = os.environ) -> tuple[Notifier, LifeSigns]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from rclpy.duration import Duration
 
 from adora_ros.errors import TransportError
 from adora_ros.transport.metadata import Stamp
+from adora_ros.transport.ports import ArrowPort
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from adora_ros.transport.payloads import Draft
     from adora_ros.transport.ports import PortCodec
 
 
@@ -39,6 +42,7 @@ class Output:
         self._incarnation = incarnation
         self._sent = 0
         self._lock = threading.Lock()
+        self._discarded: deque[Draft] = deque()
 
     def send(self, value: Any, parameters: Mapping[str, Any] | None) -> str:
         """Publish a value.
@@ -50,10 +54,37 @@ class Output:
             TransportError: the output cannot carry the value or the metadata.
 
         """
+        return self._send(lambda stamp: self._codec.to_message(value, parameters, stamp))
+
+    def draft(self, size: int) -> Draft | None:
+        """Return shared memory for ``size`` bytes, which may be filled without a lock; None if there is none.
+
+        It goes to :meth:`send_draft`, and in any case to :meth:`discard`.
+        """
         with self._lock:
+            self._abandon_discarded()
+            return self._codec.draft(size) if isinstance(self._codec, ArrowPort) else None
+
+    def send_draft(self, draft: Draft, parameters: Mapping[str, Any] | None) -> str:
+        """Publish what a draft has been filled with; return and raise as :meth:`send` does."""
+        codec = self._codec
+        assert isinstance(codec, ArrowPort)  # noqa: S101 - nothing else makes drafts
+        return self._send(lambda stamp: codec.draft_message(draft, parameters, stamp))
+
+    def discard(self, draft: Draft) -> None:
+        """Give a draft back unless it was sent; from any thread, even while it holds the lock."""
+        self._discarded.append(draft)
+
+    def _abandon_discarded(self) -> None:
+        while self._discarded:
+            self._discarded.popleft().abandon()
+
+    def _send(self, make: Callable[[Stamp], Any]) -> str:
+        with self._lock:
+            self._abandon_discarded()
             stamp = Stamp(time.time_ns(), self._incarnation, self._sent + 1)
             try:
-                message = self._codec.to_message(value, parameters, stamp)
+                message = make(stamp)
             except TransportError as error:
                 msg = f'output {self.id!r}: {error}'
                 raise TransportError(msg) from error

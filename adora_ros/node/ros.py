@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
-from rclpy.qos import qos_policy_name_from_kind
+from rclpy.qos import DurabilityPolicy, qos_policy_name_from_kind
 
 from adora_ros.inputs import StopCause
 from adora_ros.node.inbox import Inbox, Phase
@@ -16,7 +17,8 @@ from adora_ros.node.lifecycle import LifecycleNode
 from adora_ros.node.output import Output
 from adora_ros.node.queue import capacity
 from adora_ros.transport.contract import NodeConfig, NodeOp, shortened
-from adora_ros.transport.ports import PortCodec, open_port
+from adora_ros.transport.payloads import PayloadWriter
+from adora_ros.transport.ports import PayloadCounts, PortCodec, open_port
 from adora_ros.transport.qos import qos_profile
 
 if TYPE_CHECKING:
@@ -44,13 +46,17 @@ class DataflowNode(LifecycleNode):
         config: what the manager says about this node.
         inbox: takes the messages.
         send: sends a packet to the manager.
+        counts: told what goes wrong with large values.
 
     """
 
-    def __init__(self, config: NodeConfig, inbox: Inbox, send: Callable[..., None]) -> None:
+    def __init__(
+        self, config: NodeConfig, inbox: Inbox, send: Callable[..., None], counts: PayloadCounts | None = None
+    ) -> None:
         self._config = config
         self._inbox = inbox
         self._send = send
+        self._counts = counts
         self._reported = 'unconfigured'
         self._inputs: list[Any] = []
         self._expected: Mapping[str, Sequence[str]] = {}
@@ -118,14 +124,14 @@ class DataflowNode(LifecycleNode):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Create publishers and subscriptions."""
-        for output in self._config.outputs:
-            codec = open_port(output.type)
+        for number, output in enumerate(self._config.outputs):
             profile = qos_profile(output.qos, depth=output.depth)
+            codec = open_port(output.type, writer=self._writer(number, profile), counts=self._counts)
             port = self.outputs.setdefault(output.id, Output(output.id, codec, self._config.incarnation))
             port.publisher = self.create_publisher(codec.message_type, output.topic, profile)
         for item in self._config.inputs:
             if item.topic is not None:
-                codec = self.codecs[item.id] = open_port(item.type)
+                codec = self.codecs[item.id] = open_port(item.type, counts=self._counts)
                 depth = capacity(item.queue_size, item.queue_policy)
                 self._subscribe(item.id, item.topic, codec, qos_profile(item.qos, depth=depth))
         return super().on_configure(state)
@@ -165,10 +171,24 @@ class DataflowNode(LifecycleNode):
         while self._inputs:
             self.destroy_subscription(self._inputs.pop())
 
+    def _writer(self, number: int, profile: QoSProfile) -> PayloadWriter | None:
+        """Return where an output puts large values; None if they travel inside the messages."""
+        config = self._config
+        if config.payload_folder is None or config.outputs[number].inline:
+            return None
+        return PayloadWriter(
+            Path(config.payload_folder) / f'{config.name}.{config.incarnation}.{number}',
+            limit=config.payload_limit,
+            keep=profile.depth,
+            latched=profile.durability == DurabilityPolicy.TRANSIENT_LOCAL,
+        )
+
     def _subscribe(self, input_id: str, topic: str, codec: PortCodec, profile: QoSProfile) -> None:
         # A callback that asks for the MessageInfo as well breaks the EventsExecutor of Kilted and Jazzy.
         def receive(message: bytes) -> None:
-            self._inbox.message(input_id, message)
+            received = codec.receive(message)
+            if received is not None:
+                self._inbox.message(input_id, received)
 
         def incompatible(info: Any) -> None:
             policy = qos_policy_name_from_kind(info.last_policy_kind).lower()

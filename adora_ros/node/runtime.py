@@ -21,6 +21,7 @@ from adora_ros.node.inbox import Inbox, Phase
 from adora_ros.node.ros import DataflowNode
 from adora_ros.transport.contract import ManagerOp, NodeConfig, NodeOp, shortened
 from adora_ros.transport.lifepage import LifePage
+from adora_ros.transport.ports import PayloadCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +74,10 @@ class Runtime:
         self._owns_context = not rclpy.ok()
         if self._owns_context:
             rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-        self.ros = DataflowNode(config, self.inbox, self._control.send)
+        self.counts = PayloadCounts(self._warn)
+        self._reported = (0, 0)
+        self.life.on_sent = self._report_counts
+        self.ros = DataflowNode(config, self.inbox, self._control.send, self.counts)
         self._executor = EventsExecutor()
         self._executor.add_node(self.ros)
         self.ros.defer = self._executor.create_task
@@ -105,6 +109,7 @@ class Runtime:
                 return
             self.closed = True
         self._flush()
+        self._report_counts()
         self._notifier.send_now('STOPPING=1')
         self._notifier.close()
         self.inbox.close()
@@ -133,6 +138,16 @@ class Runtime:
         if pending:
             names = ', '.join(output.id for output in pending)
             self.ros.get_logger().warning(f'the last messages may not have been received from: {names}')
+
+    def _warn(self, text: str) -> None:
+        self.ros.get_logger().warning(text)
+        self._control.send(NodeOp.WARNING, text=text)
+
+    def _report_counts(self) -> None:
+        counts = (self.counts.fallbacks, self.counts.drops)
+        if counts != self._reported:
+            self._reported = counts
+            self._control.send(NodeOp.COUNTS, payload_fallbacks=counts[0], payload_drops=counts[1])
 
     def _spin(self) -> None:
         while self._spinning and self._spin_once():

@@ -63,6 +63,8 @@ def test_a_status_has_every_value() -> None:
         'cpu_percent': '100',
         'rss_mb': '12.346',
         'up_s': '0',
+        'payload_fallbacks': '0',
+        'payload_drops': '0',
     }
 
 
