@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 OPERATOR_HOST = 'adora_ros.node.operators'
 """Module that runs the operators of a node."""
+BRIDGE = Path(__file__).parents[1] / 'node' / 'bridge' / '__main__.py'
+"""The program of a ``ros2`` node; as a file, for ``-m`` would import from the folder of the dataflow."""
 
 
 def command(node: NodeSpec, *, use_sim_time: bool = False) -> tuple[str, ...]:
@@ -42,6 +44,8 @@ def command(node: NodeSpec, *, use_sim_time: bool = False) -> tuple[str, ...]:
         )
     if node.operators:
         return (sys.executable, '-m', OPERATOR_HOST)
+    if node.bridge is not None:
+        return _program(BRIDGE)
     if node.program is None:
         msg = f'node `{node.id}` has nothing to run; give it a `path`'
         raise DataflowError(msg)

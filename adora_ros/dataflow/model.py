@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from adora_ros.dataflow.bridge import BridgeSpec
     from adora_ros.dataflow.problems import Problem
 
 DEFAULT_QUEUE_SIZE = 10
@@ -56,11 +57,12 @@ class QueuePolicy(str, Enum):
 
 
 class NodeKind(str, Enum):
-    """What a node is: a program that uses the Node API, a process that hosts operators, or any existing ROS 2 node."""
+    """What a node is: a program that uses the Node API, a host of operators, any ROS 2 node, or a bridge to others."""
 
     PATH = 'path'
     OPERATORS = 'operators'
     ROS = 'ros'
+    BRIDGE = 'ros2'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,6 +238,8 @@ class NodeSpec:
     """Environment of the node's process on top of the manager's: the node's own ``env`` over that of the root."""
     ros: RosSpec | None = None
     operators: tuple[OperatorSpec, ...] = ()
+    bridge: BridgeSpec | None = None
+    """What ``ros2`` bridges."""
     inputs: tuple[InputSpec, ...] = ()
     outputs: tuple[OutputSpec, ...] = ()
     restart: RestartSpec = RestartSpec()

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from adora_ros.dataflow.yamltree import Loc
 
 NOT_YET = {
-    'ros2': 'bind a port to a topic with {topic, type}, or run the ROS node with `ros`',
     'module': 'write its nodes into this file',
     'params': 'write the values into the nodes',
     'git': 'clone the repository yourself and give the `path` in it',
@@ -21,7 +20,7 @@ NOT_YET = {
     'path_sha256': 'it belongs to a download; fetch the file yourself and give its `path`',
 }
 """Keys of a node that are not supported yet, each with what to do instead."""
-KINDS = ('ros2', 'module', 'hub')
+KINDS = ('module', 'hub')
 """Those of them that say what a node is, in place of ``path`` and ``ros``."""
 
 _NO_EFFECT = {
@@ -76,6 +75,8 @@ def node_without_effect(node: NodeYaml, loc: Loc, report: Report) -> None:
             report.warning((*loc, name), f'`{name}` has no effect here; {instead}')
     _deploy(node.deploy, (*loc, 'deploy'), report)
     _deploy(node.unstable_deploy, (*loc, '_unstable_deploy'), report)
+    if node.ros2 is not None and node.args is not None:
+        report.warning((*loc, 'args'), '`args` has no effect on a `ros2` node, which takes none')
     if node.ros is not None:
         if node.args is not None:
             report.warning((*loc, 'args'), '`args` has no effect on a `ros` node; use `arguments` in `ros`')

@@ -103,7 +103,7 @@ def _ports(operator: OperatorYaml, loc: Loc) -> Iterator[tuple[str, str, Any, Lo
 
 
 def _check_keys(node: NodeYaml, loc: Loc, report: Report) -> None:
-    for key in ('path', 'ros', 'args', 'git', *(('operators',) if node.operator is not None else ())):
+    for key in ('path', 'ros', 'ros2', 'args', 'git', *(('operators',) if node.operator is not None else ())):
         if getattr(node, key) is not None:
             report.error((*loc, key), f'`{key}` and operators exclude each other; remove one', key=True)
     for key in (*_OF_OPERATORS, 'build', *_ONCE):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adora_ros.dataflow import names, notices, ports, programs, values
+from adora_ros.dataflow.bridge import resolve_bridge
 from adora_ros.dataflow.lint import lint
 from adora_ros.dataflow.model import (
     DEFAULT_HEALTH_CHECK_INTERVAL,
@@ -29,6 +30,7 @@ from adora_ros.dataflow.sources import LOG_LEVELS, check_node_id
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from adora_ros.dataflow.bridge import BridgeSpec
     from adora_ros.dataflow.report import Report
     from adora_ros.dataflow.schema import DeployYaml, NodeYaml
     from adora_ros.dataflow.validate import Draft
@@ -186,6 +188,7 @@ class Resolver:
             env=env,
             ros=ros,
             operators=resolve_operators(node, loc, self._file.parent, {**self._outer, **env}, report),
+            bridge=self._bridge(node, loc, machine),
             inputs=inputs,
             outputs=outputs,
             restart=RestartSpec(
@@ -213,14 +216,28 @@ class Resolver:
             check_ports(node.ros, spec, self._wiring.given_topics, loc, report)
         return spec
 
+    def _bridge(self, node: NodeYaml, loc: Loc, machine: str | None) -> BridgeSpec | None:
+        if node.ros2 is None:
+            return None
+        loc = (*loc, 'ros2')
+        bridge = resolve_bridge(node, node.ros2, loc, self._places[node.id], machine, self._report)
+        own = (bridge.namespace, bridge.node_name)
+        for other, place in self._places.items():
+            if own == place:
+                full_name = f'{own[0].rstrip("/")}/{own[1]}'
+                self._report.error(loc, f'its ROS node `{full_name}` is that of node `{other}`; give a `node_name`')
+        return bridge
+
     def _program(
         self, node: NodeYaml, loc: Loc, env: Mapping[str, str], machine: str | None
     ) -> tuple[str | None, Path | None]:
         refused = notices.unsupported(node, loc, self._report)
-        if node.path is not None and node.ros is not None:
-            self._report.error((*loc, 'ros'), '`path` and `ros` exclude each other; give one', key=True)
+        kinds = [key for key in ('path', 'ros', 'ros2') if getattr(node, key) is not None]
+        if len(kinds) > 1:
+            words = f'{" and ".join(f"`{key}`" for key in kinds)} exclude each other; give one'
+            self._report.error((*loc, kinds[-1]), words, key=True)
         if node.path is None:
-            whole = self._draft.is_whole(loc[1], 'path', 'ros', 'operator', 'operators', '?', *notices.NOT_YET)
+            whole = self._draft.is_whole(loc[1], 'path', 'ros', 'ros2', 'operator', 'operators', '?', *notices.NOT_YET)
             if _kind(node) is NodeKind.PATH and not refused and whole:
                 self._report.error(loc, 'it has nothing to run; give it a `path`, or `ros` for an existing ROS 2 node')
             return None, None
@@ -303,6 +320,8 @@ def _given(value: float | None, default: float) -> float:
 def _kind(node: NodeYaml) -> NodeKind:
     if node.ros is not None:
         return NodeKind.ROS
+    if node.ros2 is not None:
+        return NodeKind.BRIDGE
     return NodeKind.PATH if node.operator is None and node.operators is None else NodeKind.OPERATORS
 
 

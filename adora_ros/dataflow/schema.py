@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
+from adora_ros.dataflow.bridgeschema import BridgeQosYaml, BridgeTopicYaml, BridgeYaml
 from adora_ros.dataflow.yamlmodel import U32_LIMIT, Natural, PositiveSeconds, Seconds, Yaml, form_error
 
 
@@ -265,7 +266,8 @@ class NodeYaml(Yaml):
     """Python code that runs in one process of the node."""
     operator: OperatorYaml | None = None
     """The only operator of the node."""
-    ros2: Any | None = None
+    ros2: BridgeYaml | None = None
+    """A bridge to ROS 2 topics, a service or an action, in place of a program."""
     module: str | None = None
     params: dict[str, str] | None = None
     restart_policy: Literal['never', 'on-failure', 'always'] | None = None
@@ -333,8 +335,11 @@ PLACES: tuple[tuple[type[Yaml], str], ...] = (
     (InputYaml, 'an input'),
     (RosYaml, 'the `ros` of a node'),
     (OperatorYaml, 'an operator'),
+    (BridgeYaml, 'the `ros2` of a node'),
+    (BridgeTopicYaml, 'a topic of `ros2`'),
     (OutputYaml, 'an output'),
     (QosYaml, 'a `qos`'),
+    (BridgeQosYaml, 'the `qos` of `ros2`'),
     (DeployYaml, '`deploy`'),
 )
 """Where the keys of each mapping belong, in the order in which to look for a misplaced one."""

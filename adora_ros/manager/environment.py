@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from dataclasses import dataclass
@@ -84,6 +85,7 @@ def node_config(
         outputs=tuple(_output_config(dataflow, node, port) for port in node.outputs),
         operators=tuple(OperatorConfig(id=item.id, source=str(item.source)) for item in node.operators),
         closed_inputs=closed_inputs,
+        bridge=dataclasses.asdict(node.bridge) if node.bridge is not None else None,
     )
 
 

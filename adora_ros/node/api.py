@@ -201,6 +201,10 @@ class Node:
 
     def _publish(self, output_id: str, send: Callable[[Output], str]) -> None:
         self._life.alive()
+        self._pass_on(output_id, send)
+
+    def _pass_on(self, output_id: str, send: Callable[[Output], str]) -> None:
+        """Send on an output, from whatever thread; that is no proof that the user's loop is alive."""
         if self._runtime.closed:
             msg = f'output {output_id!r}: the node has been closed, send before close()'
             raise NodeError(msg)

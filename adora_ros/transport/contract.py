@@ -151,6 +151,8 @@ class NodeConfig:
     outputs: tuple[OutputConfig, ...] = ()
     operators: tuple[OperatorConfig, ...] = ()
     """What a process that hosts operators is to run."""
+    bridge: dict[str, Any] | None = None
+    """What a ``ros2`` node bridges: fields of :class:`adora_ros.dataflow.bridge.BridgeSpec`."""
     closed_inputs: tuple[str, ...] = ()
     """Inputs that were closed for good before this incarnation began."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.duration import Duration
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, LivelinessPolicy, QoSProfile, ReliabilityPolicy
 
 from adora_ros.errors import TransportError
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 _POLICIES: dict[str, dict[str, Any]] = {
     'reliability': {'reliable': ReliabilityPolicy.RELIABLE, 'best_effort': ReliabilityPolicy.BEST_EFFORT},
     'durability': {'volatile': DurabilityPolicy.VOLATILE, 'transient_local': DurabilityPolicy.TRANSIENT_LOCAL},
+    'liveliness': {'automatic': LivelinessPolicy.AUTOMATIC, 'manual_by_topic': LivelinessPolicy.MANUAL_BY_TOPIC},
     'history': {'keep_last': HistoryPolicy.KEEP_LAST, 'keep_all': HistoryPolicy.KEEP_ALL},
 }
 
@@ -22,7 +24,8 @@ def qos_profile(qos: Mapping[str, Any] | None = None, *, depth: int) -> QoSProfi
     """Return the profile of a port: reliable, volatile, the last ``depth`` messages, but for what ``qos`` says.
 
     Args:
-        qos: ``reliability``, ``durability``, ``history`` (their values as in ROS, in lower case) and ``depth``.
+        qos: ``reliability``, ``durability``, ``history``, ``liveliness`` (their values as in ROS, in lower case),
+            ``depth``, and ``lease_duration`` in seconds.
         depth: messages to keep where ``qos`` does not say.
 
     Raises:
@@ -34,11 +37,14 @@ def qos_profile(qos: Mapping[str, Any] | None = None, *, depth: int) -> QoSProfi
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
         msg = f'qos depth is {size!r}: use a whole number of messages, 1 or more'
         raise TransportError(msg)
+    lease = given.pop('lease_duration', None)
     policies = {key: _policy(key, value) for key, value in given.items()}
     return QoSProfile(
         reliability=policies.get('reliability', ReliabilityPolicy.RELIABLE),
         durability=policies.get('durability', DurabilityPolicy.VOLATILE),
         history=policies.get('history', HistoryPolicy.KEEP_LAST),
+        liveliness=policies.get('liveliness', LivelinessPolicy.AUTOMATIC),
+        liveliness_lease_duration=Duration() if lease is None else Duration(seconds=lease),
         depth=size,
     )
 
@@ -46,7 +52,7 @@ def qos_profile(qos: Mapping[str, Any] | None = None, *, depth: int) -> QoSProfi
 def _policy(key: str, value: Any) -> Any:
     values = _POLICIES.get(key)
     if values is None:
-        msg = f'unknown qos key {key!r}: use {", ".join((*_POLICIES, "depth"))}'
+        msg = f'unknown qos key {key!r}: use {", ".join((*_POLICIES, "depth", "lease_duration"))}'
         raise TransportError(msg)
     if value not in values:
         msg = f'qos {key} is {value!r}: use {" or ".join(values)}'

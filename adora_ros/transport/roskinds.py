@@ -64,7 +64,8 @@ _SECONDS = range(-(2**31), 2**31)
 
 def type_name(message_type: type[Any]) -> str:
     """Return the name of a ROS message class, such as ``sensor_msgs/msg/Imu``."""
-    return f'{message_type.__module__.split(".")[0]}/msg/{message_type.__name__}'
+    package, kind, *_ = message_type.__module__.split('.')
+    return f'{package}/{kind}/{message_type.__name__}'
 
 
 class _Kind(Protocol):

@@ -15,9 +15,12 @@ from rclpy.signals import SignalHandlerOptions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rclpy.executors import Executor
     from rclpy.node import Node
+    from rclpy.task import Future
 
 NodeT = TypeVar('NodeT', bound='Node')
+T = TypeVar('T')
 
 SPIN = 1.0
 """Seconds that the executor waits at most before it looks whether it is to end."""
@@ -27,13 +30,26 @@ READY_POLL = 0.02
 """Seconds between two looks whether a service is there."""
 
 
-class RosThread:
-    """A ROS context, nodes in it, and the thread that serves them."""
+class Unanswered(Exception):  # noqa: N818 - it is no error
+    """Raised by a service callback that leaves its request without an answer; not in an EventsExecutor."""
 
-    def __init__(self) -> None:
-        self.context = Context()
-        rclpy.init(context=self.context, signal_handler_options=SignalHandlerOptions.NO)
-        self.executor = EventsExecutor(context=self.context)
+
+class RosThread:
+    """A ROS context, nodes in it, and the thread that serves them.
+
+    Args:
+        context: A context that is there already and outlives the thread; one of its own unless given.
+        executor: Class of the executor. With EventsExecutor, the fastest one, a callback must not be a coroutine that
+            raises, which ends the process on Kilted, and a service callback not be a coroutine at all on Jazzy.
+
+    """
+
+    def __init__(self, context: Context | None = None, executor: Callable[..., Executor] = EventsExecutor) -> None:
+        self._owns_context = context is None
+        self.context = Context() if context is None else context
+        if context is None:
+            rclpy.init(context=self.context, signal_handler_options=SignalHandlerOptions.NO)
+        self.executor = executor(context=self.context)
         self._nodes: list[Node] = []
         self._closing = False
         self._thread = threading.Thread(target=self._spin, name='adora-ros', daemon=True)
@@ -57,8 +73,9 @@ class RosThread:
         self.executor.shutdown()
         for node in self._nodes:
             node.destroy_node()
-        with contextlib.suppress(RuntimeError):
-            self.context.shutdown()
+        if self._owns_context:
+            with contextlib.suppress(RuntimeError):
+                self.context.shutdown()
 
     def _end(self, rounds: int) -> None:
         self._closing = not rounds
@@ -70,6 +87,8 @@ class RosThread:
         while not self._closing:
             try:
                 self.executor.spin_once(SPIN)
+            except Unanswered:
+                pass
             except Exception as error:  # noqa: BLE001 - a callback that fails must not end the service of all others
                 self._nodes[0].get_logger().error(f'callback failed: {error!r}')
 
@@ -86,6 +105,15 @@ class RosThread:
         self.executor.create_task(loop.call_soon_threadsafe, done.set)
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(done.wait(), timeout)
+
+    def resume(self, future: Future[T], result: T) -> None:
+        """Let the callback go on that awaits ``future``; may be called from any thread."""
+        self.executor.create_task(self._resume, future, result)
+
+    def _resume(self, future: Future[T], result: T) -> None:
+        if not future.done():
+            future.set_result(result)
+            self.executor.wake()  # Kilted looks after the callbacks that wait only when it begins to wait itself
 
     async def call(self, client: Any, request: Any, timeout: float) -> Any:
         """Call a service from the event loop, as soon as it is there.

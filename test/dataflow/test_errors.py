@@ -201,7 +201,6 @@ def test_inputs(check: Check, line: str, expected: str) -> None:
         ('path: dynamic', '3:11: error: node `n`: `path: dynamic` is not supported yet; let the dataflow start the program'),
         ('path: shell', '3:11: error: node `n`: `path: shell` is not supported yet; put the command into a script and give its `path`'),
         ('path: https://x.org/n', '3:11: error: node `n`: a URL as `path` is not supported yet; fetch the file yourself and give its path'),
-        ('ros2: {topic: /x, message_type: a/B}', '3:5: error: node `n`: `ros2` is not supported yet; bind a port to a topic with {topic, type}, or run the ROS node with `ros`'),
         ('module: m.yml', '3:5: error: node `n`: `module` is not supported yet; write its nodes into this file'),
         ('hub: dora-yolo@1', '3:5: error: node `n`: `hub` is not supported yet; install the node yourself and give its `path`'),
     ],

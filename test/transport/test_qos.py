@@ -39,7 +39,10 @@ def test_profile(given: dict[str, Any], expected: tuple[Any, ...]) -> None:
 @pytest.mark.parametrize(
     ('given', 'text'),
     [
-        ({'reliabilty': 'reliable'}, "unknown qos key 'reliabilty': use reliability, durability, history, depth"),
+        (
+            {'reliabilty': 'reliable'},
+            "unknown qos key 'reliabilty': use reliability, durability, liveliness, history, depth, lease_duration",
+        ),
         ({'reliability': 'best'}, "qos reliability is 'best': use reliable or best_effort"),
         ({'depth': 0}, 'qos depth is 0: use a whole number of messages, 1 or more'),
         ({'depth': 1.5}, 'qos depth is 1.5: use a whole number of messages, 1 or more'),
