@@ -65,3 +65,19 @@ class StaleGenerationError(AdoraError, RuntimeError):
 
 class CoordinatorError(AdoraError, RuntimeError):
     """The coordinator cannot do what it was asked to do."""
+
+
+class CommandError(AdoraError, RuntimeError):
+    """What a command was asked to do could not be done; nothing is wrong with the command line."""
+
+
+class NotRunningError(CommandError, LookupError):
+    """There is no such dataflow, node or record."""
+
+
+class NoAnswerError(CommandError, TimeoutError):
+    """Somebody who should answer did not do so in time."""
+
+
+class AmbiguousNameError(AdoraError, ValueError):
+    """A name stands for more than one thing."""

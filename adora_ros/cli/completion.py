@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from adora_ros.cli.presence import manager_claims
+from adora_ros.transport.rundir import RUN_FILE, log_root
+
 SUFFIXES = ('.yml', '.yaml')
 
 
@@ -18,3 +21,18 @@ def complete_dataflow(prefix: str, **_context: Any) -> list[str]:
         return []
     names = [f'{entry.name}/' if entry.is_dir() else entry.name for entry in entries]
     return [f'{place}{name}' for name in names if name.startswith(start) and name.endswith(('/', *SUFFIXES))]
+
+
+def complete_running(prefix: str, **_context: Any) -> list[str]:
+    """Return the names of dataflows that run on this host."""
+    names = {claim.name.rpartition('/')[0].lstrip('/') for claim in manager_claims()}
+    return sorted(name for name in names if name.startswith(prefix))
+
+
+def complete_run(prefix: str, **_context: Any) -> list[str]:
+    """Return the names of dataflows that have logs on this host."""
+    try:
+        names = [entry.parent.parent.name for entry in log_root().glob(f'*/*/{RUN_FILE}')]
+    except OSError:
+        return []
+    return sorted({name for name in names if name.startswith(prefix)})

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adora_ros.cli.console import Console, FileDescriptorSink
-from adora_ros.cli.ink import ColorMode, Ink, wants_color
+from adora_ros.cli.ink import Ink, wants_color
 from adora_ros.cli.render import Renderer
-from adora_ros.cli.summary import SIGNAL_BASE, UNLIMITED, summary
-from adora_ros.cli.values import duration, variable
+from adora_ros.cli.summary import SIGNAL_BASE, summary
+from adora_ros.cli.tables import UNLIMITED
+from adora_ros.cli.values import ColorMode
 from adora_ros.dataflow import load
 from adora_ros.manager.eventstream import EventStream
 from adora_ros.manager.options import Listener, Options, Outcome
@@ -29,49 +30,16 @@ if TYPE_CHECKING:
     from adora_ros.manager.logs import Stream
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what every way to run a manager in the foreground takes."""
-    run = parser.add_argument_group('the run')
-    run.add_argument('--name', metavar='NAME', help="name of the dataflow and its namespace (default: the file's stem)")
-    run.add_argument('--machine', metavar='NAME', default='', help='name of this machine in `deploy.machine`')
-    run.add_argument(
-        '--namespace',
-        metavar='NS',
-        default='',
-        help="ROS namespace above the dataflow's own, such as one for each robot",
-    )
-    run.add_argument('--use-sim-time', action='store_true', help='have the nodes take their ROS time from /clock')
-    run.add_argument(
-        '--env',
-        metavar='NAME=VALUE',
-        type=variable,
-        action='append',
-        default=[],
-        help="environment variable for all nodes, over the dataflow's own `env`; may be repeated",
-    )
-    run.add_argument(
-        '--stop-after',
-        metavar='TIME',
-        type=duration,
-        help='stop the dataflow after this time, such as 25, 25s, 500ms, 2m or 1h; exits with 0 if no node failed',
-    )
-    display = parser.add_argument_group('what is shown')
-    display.add_argument(
-        '-q', '--quiet', '--no-node-output', action='store_true', help='do not show what nodes print (the log files do)'
-    )
-    display.add_argument('-v', '--verbose', action='store_true', help='also show events of level DEBUG')
-    display.add_argument(
-        '--events',
-        metavar='SOCKET',
-        help='also write every event as a line of JSON to this Unix socket (a path, or @ and an abstract name); '
-        'the dataflow is stopped when the other side closes it',
-    )
-    display.add_argument(
-        '--color',
-        choices=[mode.value for mode in ColorMode],
-        default=ColorMode.AUTO.value,
-        help='when to use colour; auto is on a terminal, unless NO_COLOR is set (default: auto)',
-    )
+def run_file(arguments: argparse.Namespace) -> int:
+    """Run a dataflow file to its end.
+
+    Raises:
+        DataflowError: it cannot be run.
+        AdoraError: the manager cannot run; the text says why.
+
+    """
+    options = options_of(arguments, arguments.file)
+    return run(options, arguments, load_for(options))
 
 
 def run(options: Options, arguments: argparse.Namespace, dataflow: Dataflow | None = None) -> int:
@@ -79,7 +47,7 @@ def run(options: Options, arguments: argparse.Namespace, dataflow: Dataflow | No
 
     Args:
         options: What to run.
-        arguments: What :func:`add_arguments` has put into the command line.
+        arguments: What :func:`adora_ros.cli.arguments.add_arguments` has put into the command line.
         dataflow: The dataflow, if it has been loaded.
 
     Raises:

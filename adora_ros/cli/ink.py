@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from rich.color import ColorSystem
 from rich.style import Style
+
+from adora_ros.cli.values import ColorMode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,14 +22,6 @@ _CONTROL = re.compile(
 )
 _COLOUR = re.compile(r'\x1b\[[0-9;:]*m')
 _RESET = '\x1b[0m'
-
-
-class ColorMode(str, Enum):
-    """When to use colour."""
-
-    AUTO = 'auto'
-    ALWAYS = 'always'
-    NEVER = 'never'
 
 
 def wants_color(mode: ColorMode, *, is_terminal: bool, env: Mapping[str, str] | None = None) -> bool:

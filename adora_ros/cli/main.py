@@ -10,11 +10,10 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from adora_ros.cli import files
+from adora_ros.cli import arguments as operate
+from adora_ros.cli.arguments import later
 from adora_ros.cli.completion import complete_dataflow
-from adora_ros.cli.foreground import add_arguments, load_for, options_of, run
-from adora_ros.dataflow import DataflowErrors
-from adora_ros.errors import AdoraError
+from adora_ros.errors import AdoraError, CommandError
 
 EXIT_CODES = """\
 exit codes:
@@ -27,6 +26,7 @@ exit codes:
 STOPPING = """\
 Ctrl-C or SIGTERM stops all nodes, sources first; a second one skips to SIGTERM for them, a third to SIGKILL.
 """
+NOT_DONE = 1
 BAD_INPUT = 2
 NOBODY_READS = 128 + signal.SIGPIPE
 
@@ -51,19 +51,24 @@ def guarded(command: Command, arguments: argparse.Namespace, *, program: str) ->
     try:
         code = command(arguments)
         sys.stdout.flush()
-    except DataflowErrors as errors:
-        sys.stderr.write(''.join(f'{problem}\n' for problem in errors.problems))
-        return BAD_INPUT
     except BrokenPipeError:
         # Python would complain about it once more when it flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NOBODY_READS
     except AdoraError as error:
-        sys.stderr.write(f'{program}: error: {error}\n')
-        return BAD_INPUT
+        sys.stderr.write(_complaint(error, program))
+        return NOT_DONE if isinstance(error, CommandError) else BAD_INPUT
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     return code
+
+
+def _complaint(error: AdoraError, program: str) -> str:
+    """Return what to say of an error: a line, or what :class:`adora_ros.dataflow.DataflowErrors` has, one each."""
+    problems = getattr(error, 'problems', None)
+    if problems is not None:
+        return ''.join(f'{problem}\n' for problem in problems)
+    return f'{program}: error: {error}\n'
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -94,16 +99,21 @@ def _version() -> str:
 
 def _fill_run(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
-    add_arguments(parser)
+    operate.add_arguments(parser)
     parser.epilog = EXIT_CODES + '\n' + STOPPING
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.set_defaults(command=_run)
+    parser.set_defaults(command=later('foreground', 'run_file'))
+
+
+def _fill_start(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    operate.fill_start(parser)
 
 
 def _fill_validate(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     _add_name(parser)
-    parser.set_defaults(command=files.validate)
+    parser.set_defaults(command=later('files', 'validate'))
 
 
 def _fill_graph(parser: argparse.ArgumentParser) -> None:
@@ -113,11 +123,11 @@ def _fill_graph(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--output', metavar='FILE', type=Path, help='write to FILE instead: a page if it ends in .html, else Mermaid'
     )
-    parser.set_defaults(command=files.graph)
+    parser.set_defaults(command=later('files', 'graph'))
 
 
 def _fill_schema(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(command=files.schema)
+    parser.set_defaults(command=later('files', 'schema'))
 
 
 def _add_file(parser: argparse.ArgumentParser) -> None:
@@ -129,14 +139,17 @@ def _add_name(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--name', metavar='NAME', help="name of the dataflow (default: the file's stem)")
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    options = options_of(arguments, arguments.file)
-    return run(options, arguments, load_for(options))
-
-
 _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     'run': ('run a dataflow in the foreground until it ends or is stopped', _fill_run),
     'validate': ('check a dataflow file', _fill_validate),
     'graph': ('print a dataflow as a Mermaid flowchart, or show it as a page', _fill_graph),
+    'start': ('start a dataflow in the background', _fill_start),
+    'stop': ('stop a running dataflow', operate.fill_stop),
+    'restart': ('stop a running dataflow and start it again', operate.fill_restart),
+    'list': ('list dataflows', operate.fill_list),
+    'ps': ('list the nodes of running dataflows', operate.fill_ps),
+    'node': ('restart, stop, start or look at one node', operate.fill_node),
+    'logs': ('show what the nodes of a run printed', operate.fill_logs),
+    'events': ('show what happened and what happens', operate.fill_events),
     'schema': ('print the JSON Schema of the dataflow YAML', _fill_schema),
 }

@@ -6,7 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from adora_ros.cli.foreground import add_arguments, load_for, options_of, run
+from adora_ros.cli.arguments import add_arguments
+from adora_ros.cli.foreground import load_for, options_of, run
 from adora_ros.cli.main import EXIT_CODES, STOPPING, guarded
 
 if TYPE_CHECKING:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import signal
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from adora_ros.cli.tables import UNLIMITED, rendered, span
 from adora_ros.supervision import NodeState
 
 if TYPE_CHECKING:
@@ -19,12 +18,8 @@ if TYPE_CHECKING:
     from adora_ros.manager.events import NodeStatus
     from adora_ros.manager.options import Outcome
 
-MINUTE = 60.0
-HOUR = 3600.0
 SIGNAL_BASE = 128
 """Exit codes above it name a signal, by the convention of shells."""
-UNLIMITED = 10_000
-"""Columns of a text that is not for a terminal: nothing is wrapped."""
 _STATE_STYLES = {
     NodeState.FAILED: 'bold red',
     NodeState.FINISHED: 'green',
@@ -62,15 +57,6 @@ def last_line(outcome: Outcome, ink: Ink) -> str:
     return ink.paint('ok', 'green')
 
 
-def span(seconds: float) -> str:
-    """Return a time span in the form in which people read it."""
-    if round(seconds, 1) < MINUTE:
-        return f'{seconds:.1f} s'
-    if seconds < HOUR:
-        return f'{int(seconds // MINUTE)} min {int(seconds % MINUTE):02d} s'
-    return f'{int(seconds // HOUR)} h {int(seconds % HOUR // MINUTE):02d} min'
-
-
 def _table(statuses: Iterable[NodeStatus], up_times: Mapping[str, float], ink: Ink, columns: int) -> str:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style='bold')
     table.add_column('node')
@@ -87,14 +73,4 @@ def _table(statuses: Iterable[NodeStatus], up_times: Mapping[str, float], ink: I
             Text(' '.join(ink.clean(status.last_exit).split()) or '-'),
             '-' if up is None else span(up),
         )
-    page = io.StringIO()
-    console = Console(
-        file=page,
-        width=columns,
-        force_terminal=ink.color,
-        no_color=not ink.color,
-        color_system='standard' if ink.color else None,
-        legacy_windows=False,
-    )
-    console.print(table)
-    return '\n'.join(line.rstrip() for line in page.getvalue().rstrip('\n').split('\n'))
+    return rendered(table, ink, columns=columns)

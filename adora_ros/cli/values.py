@@ -1,14 +1,23 @@
-"""Values on a command line: durations and environment variables."""
+"""Values on a command line."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import re
+from enum import Enum
 
-_UNITS = {'': 1.0, 'ms': 0.001, 's': 1.0, 'm': 60.0, 'min': 60.0, 'h': 3600.0}
+_UNITS = {'': 1.0, 'ms': 0.001, 's': 1.0, 'm': 60.0, 'min': 60.0, 'h': 3600.0, 'd': 86400.0}
 _DURATION = re.compile(r'(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)')
 _VARIABLE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
+
+
+class ColorMode(str, Enum):
+    """When to use colour."""
+
+    AUTO = 'auto'
+    ALWAYS = 'always'
+    NEVER = 'never'
 
 
 def duration(text: str) -> float:
@@ -27,6 +36,19 @@ def duration(text: str) -> float:
         msg = f'`{text}` is not a duration above zero'
         raise argparse.ArgumentTypeError(msg)
     return seconds
+
+
+def count(text: str) -> int:
+    """Return a whole number above zero.
+
+    Raises:
+        argparse.ArgumentTypeError: it is not one.
+
+    """
+    if not text.isdecimal() or int(text) == 0:
+        msg = f'`{text}` is not a whole number above zero'
+        raise argparse.ArgumentTypeError(msg)
+    return int(text)
 
 
 def variable(text: str) -> tuple[str, str]:

@@ -45,8 +45,6 @@ ASK_TIMEOUT = 3.0
 """Seconds that a manager has to give a full report."""
 PATIENCE = 30.0
 """Seconds that a service waits for the thread that owns the records."""
-PARTICIPANTS = 128
-"""Processes on this host that a coordinator is to find, where they have to be looked for one by one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,14 +241,10 @@ def _claim() -> NameClaim:
 
 def _dds_environment() -> dict[str, str]:
     """Return the variables that select a Fast DDS profile with which all processes on this host are found."""
-    one_host = (
-        os.environ.get('ROS_AUTOMATIC_DISCOVERY_RANGE', '').upper() == 'LOCALHOST'
-        or os.environ.get('ROS_LOCALHOST_ONLY') == '1'
-    )
-    if not dds.wants_profile(os.environ, one_host=one_host):
+    if not dds.wants_profile(os.environ, one_host=dds.is_loopback_only(os.environ)):
         return {}
     try:
-        return dds.write_profile(dataflow_folder('adora'), PARTICIPANTS, os.environ)
+        return dds.write_profile(dataflow_folder('adora'), dds.ALL_PARTICIPANTS, os.environ)
     except OSError as error:
         msg = f'{error.filename}: {error.strerror}; set ROS_LOG_DIR to a folder that can be written'
         raise CoordinatorError(msg) from error

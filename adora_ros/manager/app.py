@@ -372,6 +372,7 @@ class Manager:
             hostname=socket.gethostname(),
             file=str(self._options.file.absolute()),
             folder='' if context is None else str(context.folder),
+            stays=not self._options.autostart,
             up_s=None if self._run is None else self._loop.time() - self._started,
             counters=dataclasses.asdict(counters),
         )

@@ -68,6 +68,7 @@ def dataflow_status(status: DataflowStatus, *, machine: str) -> DiagnosticStatus
         'hostname': status.hostname,
         'file': status.file,
         'folder': status.folder,
+        'stays': str(status.stays).lower(),
         'up_s': _text(status.up_s),
         **{name: str(count) for name, count in status.counters.items()},
     }
@@ -173,6 +174,7 @@ def _read_dataflow(status: DiagnosticStatus) -> DataflowStatus:
     return DataflowStatus(
         dataflow=status.name,
         pid=int(values.pop('pid')),
+        stays=values.pop('stays') == 'true',
         up_s=_number(values.pop('up_s')),
         counters={name: int(count) for name, count in values.items()},
         **plain,

@@ -156,6 +156,7 @@ class DataflowStatus:
         hostname: What the manager's machine calls itself.
         file: The dataflow file, absolute.
         folder: Where the logs of the run are; empty before the first.
+        stays: Whether the manager stays when the dataflow has ended.
         up_s: Seconds since the run was started, None if none goes on.
         counters: Fault tolerance counters by name.
 
@@ -169,6 +170,7 @@ class DataflowStatus:
     hostname: str
     file: str
     folder: str
+    stays: bool
     up_s: float | None
     counters: dict[str, int]
 

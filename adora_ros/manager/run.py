@@ -103,6 +103,7 @@ class Run:
             EventKind.DATAFLOW_STARTING,
             f'starting {nodes} nodes',
             run=self.context.run_id,
+            folder=self.context.folder,
             stop_within=stop_ladder(self.context.dataflow),
         )
         if self._memory is not None and self._memory.problem:

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adora_ros.errors import ManagerError
+from adora_ros.transport.rundir import RUN_FILE
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-NAME = 'run.json'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +66,7 @@ class RunFile:
         try:
             self._fd = self._write(facts)
         except OSError as error:
-            msg = f'{folder / NAME}: {error.strerror}; set ROS_LOG_DIR to a folder that can be written'
+            msg = f'{folder / RUN_FILE}: {error.strerror}; set ROS_LOG_DIR to a folder that can be written'
             raise ManagerError(msg) from error
 
     def end(self, *, stamp: str, error: str) -> None:
@@ -84,12 +83,12 @@ class RunFile:
 
     def _write(self, facts: RunFacts) -> int:
         """Replace the file by one that is locked already, and return its descriptor."""
-        draft = self._folder / f'.{NAME}'
+        draft = self._folder / f'.{RUN_FILE}'
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.write(fd, json.dumps(dataclasses.asdict(facts), indent=1).encode())
-            draft.rename(self._folder / NAME)
+            draft.rename(self._folder / RUN_FILE)
         except OSError:
             os.close(fd)
             draft.unlink(missing_ok=True)
@@ -100,7 +99,7 @@ class RunFile:
 def read_run(folder: Path) -> RunFacts | None:
     """Return what is known of the run in ``folder``, None if it is not the folder of a run."""
     try:
-        return RunFacts(**json.loads((folder / NAME).read_text(encoding='utf-8')))
+        return RunFacts(**json.loads((folder / RUN_FILE).read_text(encoding='utf-8')))
     except (OSError, ValueError, TypeError):
         return None
 
@@ -108,7 +107,7 @@ def read_run(folder: Path) -> RunFacts | None:
 def is_live(folder: Path) -> bool:
     """Return whether the manager of the run in ``folder`` still runs it."""
     try:
-        fd = os.open(folder / NAME, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(folder / RUN_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False
     try:

@@ -28,11 +28,17 @@ class Claim:
     Attributes:
         name: Full name of a node; only the beginning where it is too long for an address.
         pid: Process id of the holder, None if it cannot be told.
+        whole: Whether the name is complete.
 
     """
 
     name: str
     pid: int | None
+    whole: bool = True
+
+    def is_of(self, node_name: str) -> bool:
+        """Return whether this is the claim on the full name of a node, as far as that can be told."""
+        return node_name == self.name if self.whole else node_name.startswith(self.name)
 
 
 class NameClaim:
@@ -74,7 +80,14 @@ def claims() -> tuple[Claim, ...]:
         columns = line.split(maxsplit=_PATH_COLUMN)
         if len(columns) > _PATH_COLUMN and columns[_PATH_COLUMN].startswith(prefix):
             found.add(columns[_PATH_COLUMN])
-    held = (Claim(name=path[len(prefix) + _DIGEST :], pid=_holder('\0' + path[1:])) for path in found)
+    held = (
+        Claim(
+            name=path[len(prefix) + _DIGEST :],
+            pid=_holder('\0' + path[1:]),
+            whole=len(path) < _ADDRESS_LIMIT,
+        )
+        for path in found
+    )
     return tuple(sorted(held, key=lambda claim: claim.name))
 
 

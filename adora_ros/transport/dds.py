@@ -30,6 +30,8 @@ FIRST_FASTDDS_RCLPY = 8
 _OTHER_DISCOVERY = (*PROFILE_VARIABLES, 'ROS_DISCOVERY_SERVER', 'ROS_STATIC_PEERS')
 MANY_PARTICIPANTS = 30
 """Above this, announcing twice a second costs more than it gains."""
+ALL_PARTICIPANTS = 128
+"""Processes on a host that a tool is to find, where they have to be looked for one by one."""
 PEER_MARGIN = 12
 """Participants beside the nodes and the manager that still find everybody: tools, bags, other dataflows."""
 SHM = Path('/dev/shm')  # noqa: S108 - Fast DDS fixes this folder
@@ -90,6 +92,11 @@ def _discovery_range(env: Mapping[str, str]) -> str:
     return env.get('ROS_AUTOMATIC_DISCOVERY_RANGE', '').upper() or 'SUBNET'
 
 
+def is_loopback_only(env: Mapping[str, str]) -> bool:
+    """Return whether discovery is limited to this host."""
+    return _discovery_range(env) == 'LOCALHOST'
+
+
 def profile(participants: int, *, loopback: bool) -> str:
     """Return the Fast DDS profile for a dataflow.
 
@@ -119,7 +126,7 @@ def write_profile(folder: Path, participants: int, env: Mapping[str, str]) -> di
         OSError: the file cannot be written.
 
     """
-    loopback = _discovery_range(env) == 'LOCALHOST'
+    loopback = is_loopback_only(env)
     file = folder / f'fastdds_{"loopback" if loopback else "subnet"}_{participants}.xml'
     file.write_text(profile(participants, loopback=loopback), encoding='utf-8')
     return {_of_this_version(PROFILE_VARIABLES): str(file)}

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from adora_ros.dataflow import Dataflow
 
 
+RUN_FILE = 'run.json'
+"""File in the folder of a run that says what runs there, see :mod:`adora_ros.manager.runfile`."""
+
+
 def log_root() -> Path:
     """Return the folder that ROS logs to: ``$ROS_LOG_DIR``, else ``$ROS_HOME/log``, else ``~/.ros/log``."""
     if os.environ.get('ROS_LOG_DIR'):

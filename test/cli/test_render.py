@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adora_ros.cli.ink import ColorMode, Ink, wants_color
+from adora_ros.cli.ink import Ink, wants_color
 from adora_ros.cli.render import Renderer
+from adora_ros.cli.values import ColorMode
 from adora_ros.manager.events import EventKind, Level
 from adora_ros.manager.logs import Stream
 from adora_ros.node.log import log_line

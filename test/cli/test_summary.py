@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from adora_ros.cli.ink import Ink
-from adora_ros.cli.summary import span, summary
+from adora_ros.cli.summary import summary
+from adora_ros.cli.tables import span
 from adora_ros.manager.options import Outcome
 from adora_ros.supervision import NodeResult, NodeState, Result
 from cli.harness import status

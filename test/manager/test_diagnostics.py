@@ -149,6 +149,7 @@ def test_what_is_published_can_be_read_back() -> None:
         hostname='robot',
         file='/tmp/flow.yml',
         folder='/tmp/log',
+        stays=True,
         up_s=1.5,
         counters={'restarts': 2, 'health_kills': 0},
     )
