@@ -67,12 +67,12 @@ def whereabouts(loc: Loc, data: Any) -> str:
     return words
 
 
-def explain(error: ErrorDetails, loc: Loc, data: Any) -> str:
+def explain(error: ErrorDetails, loc: Loc, data: Any, *, root: type[BaseModel] = schema.RootYaml) -> str:
     """Return one line about a validation error at ``loc`` in the file."""
     kind = error['type']
     subject = _subject(loc)
     if kind == 'extra_forbidden':
-        return whereabouts(loc[:-1], data) + _unknown_key(loc, error['loc'])
+        return whereabouts(loc[:-1], data) + _unknown_key(loc, error['loc'], root)
     if kind == 'missing':
         return whereabouts(loc[:-1], data) + f'`{loc[-1]}` is missing'
     given = describe(error['input'])
@@ -161,18 +161,18 @@ def _is_plain(text: str, kind: str) -> bool:
     return True
 
 
-def _unknown_key(loc: Loc, model_loc: Loc) -> str:
+def _unknown_key(loc: Loc, model_loc: Loc, root: type[BaseModel]) -> str:
     key = str(loc[-1])
-    known = {key for model in _models_at(model_loc[:-1]) for key in schema.keys_of(model)}
+    known = {key for model in _models_at(model_loc[:-1], root) for key in schema.keys_of(model)}
     for model, place in schema.PLACES:
         if key in schema.keys_of(model):
             return f'unknown key `{key}`; it belongs to {place}'
     return f'unknown key `{key}`{nearest(key, known) or "; known: " + ", ".join(sorted(known))}'
 
 
-def _models_at(model_loc: Loc) -> tuple[type[BaseModel], ...]:
+def _models_at(model_loc: Loc, root: type[BaseModel]) -> tuple[type[BaseModel], ...]:
     """Return the models that may describe the mapping at a path."""
-    models: tuple[type[BaseModel], ...] = (schema.RootYaml,)
+    models: tuple[type[BaseModel], ...] = (root,)
     for step in model_loc:
         fields = [info for model in models for name, info in model.model_fields.items() if step == (info.alias or name)]
         models = tuple(found for info in fields for found in _models_in(info.annotation)) or models

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adora_ros.dataflow.modules import unfold_modules
 from adora_ros.dataflow.names import dataflow_namespace, ros_name
 from adora_ros.dataflow.operators import with_operators
 from adora_ros.dataflow.problems import ERROR, DataflowErrors, Problem
@@ -72,11 +73,12 @@ def loads(
         DataflowError: ROS 2 does not accept the namespace.
 
     """
-    tree = parse(text, Path(path))
+    tree, lost = unfold_modules(parse(text, Path(path)))
     report = Report(tree)
     draft = validate(report)
     if draft is None:
         raise DataflowErrors(report.problems)
+    draft.nodes_lost = draft.nodes_lost or lost
     stem = ros_name(Path(path).stem if name is None else name)
     try:
         own_namespace = dataflow_namespace(namespace, stem)

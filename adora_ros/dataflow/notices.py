@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from adora_ros.dataflow.yamltree import Loc
 
 NOT_YET = {
-    'module': 'write its nodes into this file',
-    'params': 'write the values into the nodes',
     'git': 'clone the repository yourself and give the `path` in it',
     'branch': 'clone the repository yourself and give the `path` in it',
     'tag': 'clone the repository yourself and give the `path` in it',
@@ -20,7 +18,7 @@ NOT_YET = {
     'path_sha256': 'it belongs to a download; fetch the file yourself and give its `path`',
 }
 """Keys of a node that are not supported yet, each with what to do instead."""
-KINDS = ('module', 'hub')
+KINDS = ('hub',)
 """Those of them that say what a node is, in place of ``path`` and ``ros``."""
 
 _NO_EFFECT = {
@@ -40,6 +38,8 @@ def unsupported(node: NodeYaml, loc: Loc, report: Report) -> bool:
     found = [name for name in NOT_YET if getattr(node, name) is not None]
     for name in found:
         report.error((*loc, name), f'`{name}` is not supported yet; {NOT_YET[name]}', key=True)
+    if node.params is not None:
+        report.error((*loc, 'params'), '`params` are for a `module`; use `args` or `env`', key=True)
     path = node.path or ''
     special = {
         'dynamic': 'let the dataflow start the program',

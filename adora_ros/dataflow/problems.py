@@ -40,7 +40,7 @@ class DataflowErrors(DataflowError):  # noqa: N818 - it is several
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         """Keep ``problems``, warnings among them; the text shows the errors only."""
-        self.problems = tuple(sorted(problems, key=lambda p: (p.line, p.column, p.severity)))
+        self.problems = tuple(sorted(problems, key=lambda p: (str(p.file), p.line, p.column, p.severity)))
         super().__init__('\n'.join(str(p) for p in self.problems if p.severity == ERROR))
 
 

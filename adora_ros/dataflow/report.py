@@ -44,7 +44,7 @@ class Report:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """All problems, each once, by place."""
-        return tuple(sorted(dict.fromkeys(self._problems), key=lambda p: (p.line, p.column, p.severity)))
+        return tuple(sorted(dict.fromkeys(self._problems), key=lambda p: (str(p.file), p.line, p.column, p.severity)))
 
     def raise_errors(self) -> None:
         """Raise what was found, if any of it is an error.

@@ -302,6 +302,28 @@ class NodeYaml(Yaml):
     """Older name of `deploy`."""
 
 
+class ModuleHeaderYaml(Yaml):
+    """What a module looks like from outside."""
+
+    name: str
+    """For people to read."""
+    inputs: Annotated[list[str], Field(default_factory=list)]
+    """Inputs that whoever uses the module has to give; nodes inside name them `_mod/<input>`."""
+    inputs_optional: Annotated[list[str], Field(default_factory=list)]
+    """Inputs that may be left out."""
+    outputs: Annotated[list[str], Field(default_factory=list)]
+    """Outputs of nodes inside that others can use, by the name that they have inside."""
+
+
+class ModuleFileYaml(Yaml):
+    """A file with nodes that a dataflow uses as one."""
+
+    module: ModuleHeaderYaml
+    nodes: list[Any]
+    build: str | None = None
+    """Commands that build the module, before those of its nodes."""
+
+
 class RootYaml(Yaml):
     """A dataflow."""
 

@@ -67,6 +67,8 @@ class Tree:
     problems: list[Problem] = field(default_factory=list)
     values: dict[Loc, Place] = field(default_factory=dict)
     keys: dict[Loc, Place] = field(default_factory=dict)
+    files: dict[Loc, Path] = field(default_factory=dict)
+    """By path of a value that is in another file, with all below it, that file."""
 
     def place(self, loc: Loc, *, key: bool = False) -> Place:
         """Return where a value begins (or, with ``key``, its key); what is missing is where its nearest parent is."""
@@ -75,6 +77,19 @@ class Tree:
         while loc and loc not in self.values:
             loc = loc[:-1]
         return self.values.get(loc, (1, 1))
+
+    def file_of(self, loc: Loc) -> Path:
+        """Return the file that a value is in."""
+        while loc and (loc not in self.files):
+            loc = loc[:-1]
+        return self.files.get(loc, self.file)
+
+    def adopt(self, loc: Loc, other: Tree, original: Loc) -> None:
+        """Have ``loc`` and what is below it be where ``original`` is in another tree."""
+        depth = len(original)
+        for own, places in ((self.values, other.values), (self.keys, other.keys)):
+            own.update({(*loc, *at[depth:]): place for at, place in places.items() if at[:depth] == original})
+        self.files[loc] = other.file
 
     def alias(self, loc: Loc, original: Loc) -> None:
         """Have ``loc`` and what is below it be where ``original`` is."""
@@ -85,7 +100,7 @@ class Tree:
     def problem(self, loc: Loc, message: str, *, severity: str = ERROR, key: bool = False) -> Problem:
         """Return a problem about the value (or key) at ``loc``."""
         line, column = self.place(loc, key=key)
-        return Problem(file=self.file, line=line, column=column, severity=severity, message=message)
+        return Problem(file=self.file_of(loc), line=line, column=column, severity=severity, message=message)
 
 
 def parse(text: str, file: Path) -> Tree:

@@ -201,7 +201,7 @@ def test_inputs(check: Check, line: str, expected: str) -> None:
         ('path: dynamic', '3:11: error: node `n`: `path: dynamic` is not supported yet; let the dataflow start the program'),
         ('path: shell', '3:11: error: node `n`: `path: shell` is not supported yet; put the command into a script and give its `path`'),
         ('path: https://x.org/n', '3:11: error: node `n`: a URL as `path` is not supported yet; fetch the file yourself and give its path'),
-        ('module: m.yml', '3:5: error: node `n`: `module` is not supported yet; write its nodes into this file'),
+        ('module: m.yml', '3:13: error: node `n`: there is no module file `<folder>/m.yml`'),
         ('hub: dora-yolo@1', '3:5: error: node `n`: `hub` is not supported yet; install the node yourself and give its `path`'),
     ],
 )  # fmt: skip
@@ -216,9 +216,9 @@ def test_sources_of_code_are_not_supported_yet(check: Check, key: str) -> None:
     assert problem.startswith(f'4:5: error: node `a`: `{key}` is not supported yet; ')
 
 
-def test_params_are_not_supported_yet(check: Check) -> None:
+def test_params_without_a_module(check: Check) -> None:
     assert check(f'{NODE}    params: {{x: "1"}}\n') == [
-        '4:5: error: node `a`: `params` is not supported yet; write the values into the nodes'
+        '4:5: error: node `a`: `params` are for a `module`; use `args` or `env`'
     ]
 
 
