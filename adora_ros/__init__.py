@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from adora_ros.inputs import (
         Error,
         Event,
+        External,
         Input,
         InputClosed,
         InputRecovered,
@@ -29,6 +30,7 @@ __all__ = [
     'DataflowBuilder',
     'Error',
     'Event',
+    'External',
     'Input',
     'InputClosed',
     'InputRecovered',

@@ -23,6 +23,22 @@ class NodeError(AdoraError, RuntimeError):
     """The Node API was used in a way, or in a place, that cannot work."""
 
 
+class AnswerError(AdoraError, RuntimeError):
+    """The answer to a request or goal cannot come any more."""
+
+
+class AnswerTimeoutError(AnswerError, TimeoutError):
+    """The answer to a request or goal did not come in time."""
+
+
+class ServerRestartedError(AnswerError):
+    """The node that was asked has been restarted and does not know of the request or goal."""
+
+
+class ServerEndedError(AnswerError):
+    """The node that was asked has ended for good."""
+
+
 class UnsupportedError(AdoraError, ImportError):
     """A part of dora's API that there is no counterpart of."""
 

@@ -13,6 +13,20 @@ VERSION = '1.1.0'
 _PLACES = {
     'DoraStatus': 'adora_ros.compat.status',
     'Node': 'adora_ros',
+    **dict.fromkeys(('Ros2Durability', 'Ros2Liveliness', 'Ros2QosPolicies'), 'adora_ros.compat.ros2qos'),
+    **dict.fromkeys(('Ros2ServiceClient', 'Ros2ServiceServer'), 'adora_ros.compat.ros2service'),
+    **dict.fromkeys(
+        (
+            'Ros2Context',
+            'Ros2Node',
+            'Ros2NodeOptions',
+            'Ros2Publisher',
+            'Ros2Subscription',
+            'Ros2Topic',
+            'Ros2Transport',
+        ),
+        'adora_ros.compat.ros2',
+    ),
     'build': __name__,
     'run': __name__,
     'start_runtime': __name__,

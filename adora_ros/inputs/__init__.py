@@ -5,6 +5,7 @@ from __future__ import annotations
 from adora_ros.inputs.events import (
     Error,
     Event,
+    External,
     Input,
     InputClosed,
     InputRecovered,
@@ -23,6 +24,7 @@ __all__ = [
     'Error',
     'Event',
     'Expired',
+    'External',
     'Input',
     'InputClosed',
     'InputLimits',

@@ -1,8 +1,9 @@
 """What a node is told, as typed events and as the dicts that dora's Python API gives.
 
 :func:`as_dict` and :func:`from_dict` are each other's inverse for the events of this module. The keys are those of
-dora 1.1: ``kind`` (always ``dora`` for these), ``type``, and where they apply ``id``, ``value``, ``metadata`` and
-``error``. An input on a port that declares a ROS type has one more, ``message``.
+dora 1.1: ``kind`` (``dora``), ``type``, and where they apply ``id``, ``value``, ``metadata`` and ``error``. An input on
+a port that declares a ROS type has one more, ``message``. An event from a merged ROS 2 subscription has ``kind``
+(``external``), ``value`` and ``message``.
 """
 
 from __future__ import annotations
@@ -99,7 +100,17 @@ class Error:
     message: str
 
 
-Event = Input | InputClosed | InputRecovered | NodeRestarted | NodeFailed | Stop | Error
+@dataclass(frozen=True)
+class External:
+    """A message arrived on a ROS 2 subscription that the script made and merged into the events."""
+
+    value: Any
+    """The message in Arrow form, a struct array of one row."""
+    message: Any = None
+    """The ROS message."""
+
+
+Event = Input | InputClosed | InputRecovered | NodeRestarted | NodeFailed | Stop | Error | External
 
 _TYPES: dict[type, str] = {
     Input: 'INPUT',
@@ -119,6 +130,8 @@ def as_dict(event: Event) -> dict[str, Any]:
         KeyError: ``event`` is not one of the events of this module.
 
     """
+    if isinstance(event, External):
+        return {'kind': 'external', 'value': event.value, 'message': event.message}
     result: dict[str, Any] = {'kind': 'dora', 'type': _TYPES[type(event)]}
     if isinstance(event, Stop):
         result['id'] = event.cause.value
@@ -140,13 +153,15 @@ def as_dict(event: Event) -> dict[str, Any]:
     return result
 
 
-def from_dict(event: Mapping[str, Any]) -> Event | None:
+def from_dict(event: Mapping[str, Any]) -> Event | None:  # noqa: PLR0911 - one for each kind of event
     """Return the typed event for a dict in dora's shape.
 
     Returns:
-        None for what this module has no type for, such as an external event or one of a later dora.
+        None for what this module has no type for, such as an event of a later dora.
 
     """
+    if event.get('kind') == 'external':
+        return External(event.get('value'), event.get('message'))
     if event.get('kind', 'dora') != 'dora':
         return None
     kind = event.get('type')

@@ -7,29 +7,43 @@ import math
 import sys
 import time
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
 from adora_ros.errors import NodeError, TransportError
-from adora_ros.inputs import Error, Event, Input, Stop, as_dict
+from adora_ros.inputs import Error, Event, External, Input, Stop, as_dict
 from adora_ros.node import logbridge
+from adora_ros.node.answers import Answers, is_response, is_result
+from adora_ros.node.base import BaseNode
 from adora_ros.node.config import descriptor, node_config
-from adora_ros.node.inbox import Item, Message, Phase, Tick
+from adora_ros.node.inbox import ExternalMessage, Item, Message, Phase, Tick
 from adora_ros.node.log import log_line
 from adora_ros.node.runtime import Runtime
 from adora_ros.node.sample import Sample
 from adora_ros.transport.metadata import TIMESTAMP_KEY, utc
+from adora_ros.transport.rosarrow import to_arrow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from adora_ros.node.output import Output
 
 TIMEOUT_TEXT = 'Timeout event stream error: Receiver timed out'
 
 
-class Node:
+class ExternalSource(Protocol):
+    """A ROS 2 subscription of :mod:`adora_ros.compat.ros2`."""
+
+    @property
+    def depth(self) -> int:
+        """How many messages may wait."""
+
+    def hand_over(self, take: Callable[[Any], None]) -> None:
+        """Give every message to ``take`` from now on."""
+
+
+class Node(BaseNode):
     """A node of a running dataflow.
 
     The constructor connects to the manager, becomes a ROS 2 lifecycle node and returns when the dataflow starts.
@@ -56,6 +70,7 @@ class Node:
         self._life = self._runtime.life
         self._seen: dict[str, tuple[int, int]] = {}
         self._warned: set[str] = set()
+        self._answers = Answers(self._inbox, self._decode, self._life.alive, self._life.interval)
         Node._instance = self
         atexit.register(self.close)
         logbridge.install(self.log)
@@ -63,23 +78,6 @@ class Node:
         while not self._inbox.wait_activated(self._life.interval):
             self._life.alive()
         self._life.alive()
-
-    def next(self, timeout: float | None = None) -> dict[str, Any] | None:
-        """Wait for the next event.
-
-        Args:
-            timeout: longest wait in seconds, None for ever.
-
-        Returns:
-            The event; an event of type ``ERROR`` if none came in time; None at once when the stream has ended, that is
-            after ``STOP``.
-
-        Raises:
-            ValueError: ``timeout`` is negative or not finite.
-
-        """
-        event = self.next_event(timeout)
-        return None if event is None else as_dict(event)
 
     def next_event(self, timeout: float | None = None) -> Event | None:
         """Wait for the next event like :meth:`next`, and return it as a typed event of :mod:`adora_ros.inputs`."""
@@ -117,40 +115,9 @@ class Node:
                     return as_dict(Error(TIMEOUT_TEXT))
                 await arrivals.wait(_slice(deadline, self._life.interval))
 
-    def try_recv(self) -> dict[str, Any] | None:
-        """Return the next event if there is one already, else None."""
-        self._life.alive()
-        event = self._available()
-        return None if event is None else as_dict(event)
-
-    def drain(self) -> list[dict[str, Any]]:
-        """Return every event that is there already.
-
-        Raises:
-            NodeError: the stream has ended and nothing is left.
-
-        """
-        self._life.alive()
-        events = []
-        while (event := self._available()) is not None:
-            events.append(as_dict(event))
-        if not events and self._over():
-            msg = 'Could not drain events. Channel is closed: leave the loop after the STOP event'
-            raise NodeError(msg)
-        return events
-
     def is_empty(self) -> bool:
         """Return whether :meth:`next` would have to wait."""
         return self._inbox.empty()
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return self
-
-    def __next__(self) -> dict[str, Any]:
-        event = self.next()
-        if event is None:
-            raise StopIteration
-        return event
 
     def send_output(self, output_id: str, data: Any, metadata: Mapping[str, Any] | None = None) -> None:
         """Send a value on an output.
@@ -169,7 +136,7 @@ class Node:
             NodeError: the node has been closed.
 
         """
-        self._publish(output_id, lambda output: output.send(data, metadata))
+        self._publish(output_id, metadata, lambda output: output.send(data, metadata))
 
     def send_output_raw(self, output_id: str, data_length: int, metadata: Mapping[str, Any] | None = None) -> Sample:
         """Return memory for a value of bytes, to be written in place and sent by its ``send()`` or as a ``with`` block.
@@ -195,12 +162,13 @@ class Node:
             return Sample(memory, lambda: self.send_output(output_id, memory, metadata), bool)
         return Sample(
             draft.memory,
-            lambda: self._publish(output_id, lambda output: output.send_draft(draft, metadata)),
+            lambda: self._publish(output_id, metadata, lambda output: output.send_draft(draft, metadata)),
             lambda: output.discard(draft),
         )
 
-    def _publish(self, output_id: str, send: Callable[[Output], str]) -> None:
+    def _publish(self, output_id: str, metadata: Mapping[str, Any] | None, send: Callable[[Output], str]) -> None:
         self._life.alive()
+        self._answers.note(metadata)
         self._pass_on(output_id, send)
 
     def _pass_on(self, output_id: str, send: Callable[[Output], str]) -> None:
@@ -216,6 +184,46 @@ class Node:
         elif refusal := send(output):
             self._warn_once(f'{output_id} lost', f'output `{output_id}`: message lost: {refusal}')
 
+    def recv_service_response(self, request_id: str, server: str, timeout: float | None = None) -> dict[str, Any]:
+        """Wait for the response to a request; all other events stay in order for :meth:`next`.
+
+        The time that is waited closes no input, however long it is.
+
+        Args:
+            request_id: what :meth:`send_service_request` returned.
+            server: id of the node that was asked, as in the YAML.
+            timeout: longest wait in seconds, None for ever.
+
+        Returns:
+            The ``INPUT`` event.
+
+        Raises:
+            AnswerTimeoutError: no response came in time.
+            ServerRestartedError: the server was restarted since the request and does not know of it.
+            ServerEndedError: the server ended, or the dataflow stops.
+            NodeError: no input of this node comes from ``server``.
+            ValueError: ``timeout`` is negative or not finite.
+
+        """
+        return as_dict(self._answers.wait(request_id, server, is_response, _deadline(timeout)))
+
+    def recv_action_result(self, goal_id: str, server: str, timeout: float | None = None) -> dict[str, Any]:
+        """Wait for the result of a goal: a message with its ``goal_id`` and a final ``goal_status``.
+
+        Feedback and all other events stay in order for :meth:`next`. Arguments, result and errors are those of
+        :meth:`recv_service_response`.
+        """
+        return as_dict(self._answers.wait(goal_id, server, is_result, _deadline(timeout)))
+
+    def merge_external_events(self, subscription: ExternalSource) -> None:
+        """Give the messages of a ROS 2 subscription as events of kind ``external``, each in its turn.
+
+        Raises:
+            NodeError: the subscription has been merged before.
+
+        """
+        subscription.hand_over(self._inbox.add_external(subscription.depth))
+
     def log(self, level: str, message: str, target: str | None = None, fields: Mapping[str, str] | None = None) -> None:
         """Write a log line, as JSON on the standard output, where the manager picks it up.
 
@@ -229,26 +237,6 @@ class Node:
         line = log_line(self._config.node_id, level, message, target, fields)
         sys.stdout.write(line + '\n')
         sys.stdout.flush()
-
-    def log_error(self, message: str) -> None:
-        """Log at level ``error``."""
-        self.log('error', message)
-
-    def log_warn(self, message: str) -> None:
-        """Log at level ``warn``."""
-        self.log('warn', message)
-
-    def log_info(self, message: str) -> None:
-        """Log at level ``info``."""
-        self.log('info', message)
-
-    def log_debug(self, message: str) -> None:
-        """Log at level ``debug``."""
-        self.log('debug', message)
-
-    def log_trace(self, message: str) -> None:
-        """Log at level ``trace``."""
-        self.log('trace', message)
 
     @property
     def ros_node(self) -> Any:
@@ -307,6 +295,7 @@ class Node:
         self._runtime.close()
 
     def _available(self) -> Event | None:
+        self._life.alive()
         while (item := self._inbox.take(0.0)) is not None:
             event = self._open(item)
             if event is not None:
@@ -322,11 +311,20 @@ class Node:
             return Input(item.input_id, pa.nulls(0), {TIMESTAMP_KEY: utc(item.timestamp)})
         if isinstance(item, Message):
             return self._decode(item)
+        if isinstance(item, ExternalMessage):
+            return External(to_arrow(item.message), item.message)
         if isinstance(item, Stop):
             self._runtime.stand_down()
         return item
 
     def _decode(self, message: Message) -> Event | None:
+        """Return what a message says, None if it is a repeated one."""
+        if not message.opened:
+            message.event = self._read(message)
+            message.opened = True
+        return message.event
+
+    def _read(self, message: Message) -> Event | None:
         try:
             decoded = self._runtime.ros.codecs[message.input_id].from_message(
                 message.payload, timestamp=message.timestamp

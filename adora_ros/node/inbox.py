@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from adora_ros.errors import AnswerError, NodeError, ServerEndedError
 from adora_ros.inputs import (
     Event,
     Expired,
@@ -28,10 +29,14 @@ from adora_ros.inputs import (
 )
 from adora_ros.node.clockwork import TimerSchedule
 from adora_ros.node.queue import EventQueue, capacity
+from adora_ros.node.servers import Servers
 from adora_ros.transport.contract import InputConfig, NodeOp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+EXTERNAL_PREFIX = '/'
+"""Begins the names of the queues of merged subscriptions; no input can have such an id."""
 
 LATE = 0.02
 """Seconds after a deadline from which on the clock thread counts as held up, by a suspended process for example."""
@@ -49,14 +54,18 @@ class Phase(str, Enum):
     """Told to stop, for good."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Message:
-    """A message that has not been decoded yet."""
+    """A message as the middleware delivered it."""
 
     input_id: str
     payload: Any
     timestamp: int
     """Nanoseconds since the Unix epoch when it arrived."""
+    opened: bool = False
+    """Whether it has been decoded."""
+    event: Event | None = None
+    """What it says, once it has been decoded; None for a repeated message."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,14 @@ class Tick:
     """Nanoseconds since the Unix epoch."""
 
 
-Item = Message | Tick | Event
+@dataclass(frozen=True)
+class ExternalMessage:
+    """A message of a merged ROS 2 subscription."""
+
+    message: Any
+
+
+Item = Message | Tick | ExternalMessage | Event
 
 
 class Inbox:
@@ -97,7 +113,7 @@ class Inbox:
         self._flush = flush
         self._clock = clock
         self._wall_clock = wall_clock
-        self._queue: EventQueue[Message | Tick, Event] = EventQueue(
+        self._queue: EventQueue[Message | Tick | ExternalMessage, Event] = EventQueue(
             {i.id: capacity(i.queue_size, i.queue_policy) for i in inputs}
         )
         self._watchdog = InputWatchdog(
@@ -112,6 +128,9 @@ class Inbox:
         for item in inputs:
             if item.node is not None:
                 self._fed_by.setdefault(item.node, []).append(item.id)
+        self._servers = Servers(self._fed_by)
+        self._arrivals = 0
+        self._externals = 0
         self._phase = Phase.WAITING
         self._lock = threading.Lock()
         self._readable = threading.Condition(self._lock)
@@ -157,8 +176,8 @@ class Inbox:
 
     # From ROS.
 
-    def message(self, input_id: str, payload: Any) -> None:
-        """Take a message from the middleware."""
+    def message(self, input_id: str, payload: Any, *, flush: bool = False) -> None:
+        """Take a message from the middleware; with ``flush``, those of its input that wait are dropped before."""
         with self._lock:
             if self._phase in {Phase.PAUSED, Phase.STOPPING}:
                 return
@@ -169,11 +188,28 @@ class Inbox:
             if self._watchdog.message(input_id, self._clock()):
                 self._queue.put_control(InputRecovered(input_id), (input_id,))
                 self._post(NodeOp.INPUT_RECOVERED, input=input_id)
+            if flush:
+                self._queue.flush(input_id)
             self._queue.put(input_id, Message(input_id, payload, self._wall_clock()))
             if not was_healthy:
                 self._rearmed.notify_all()
             self._notify()
         self._flush()
+
+    def add_external(self, size: int) -> Callable[[Any], None]:
+        """Make room for ``size`` messages of a merged subscription; return what takes them."""
+        with self._lock:
+            self._externals += 1
+            queue_id = f'{EXTERNAL_PREFIX}{self._externals}'
+            self._queue.add_input(queue_id, size)
+
+        def take(message: Any) -> None:
+            with self._lock:
+                if self._phase not in {Phase.PAUSED, Phase.STOPPING}:
+                    self._queue.put(queue_id, ExternalMessage(message))
+                    self._notify()
+
+        return take
 
     # From the manager.
 
@@ -182,6 +218,7 @@ class Inbox:
         with self._lock:
             already = self._watchdog.state(input_id) is InputState.CLOSED
             self._watchdog.close(input_id)
+            self._servers.closed(input_id)
             if not already:
                 self._queue.put_control(InputClosed(input_id), (input_id,))
                 self._notify()
@@ -194,12 +231,14 @@ class Inbox:
                 self._watchdog.reopen(input_id)
             self._queue.put_control(NodeRestarted(node_id), fed)
             self._notify()
+            self._servers.restarted(node_id, self._arrivals)
 
     def node_failed(self, node_id: str, error: str, input_ids: Iterable[str]) -> None:
         """Note that a node which feeds this one failed for good."""
         event = NodeFailed(node_id, error, tuple(input_ids))
         with self._lock:
             self._queue.put_control(event, event.affected_input_ids)
+            self._servers.failed(node_id, error)
             self._notify()
 
     def stop(self, cause: StopCause) -> None:
@@ -247,6 +286,45 @@ class Inbox:
             self._readable.wait_for(lambda: self._deliverable() or self._queue.ended or self._closed, timeout)
             return self._queue.pop() if self._deliverable() else None
 
+    def mark(self) -> int:
+        """Return how much has arrived so far, to tell later what came before and after now."""
+        with self._lock:
+            return self._arrivals
+
+    def waiting(self, server: str, since: int) -> tuple[int, list[Message], AnswerError | None]:
+        """Return the mark, the messages of ``server`` that wait, and why it will not answer what it was asked.
+
+        Args:
+            server: id of a node.
+            since: the mark when it was asked.
+
+        Raises:
+            NodeError: ``server`` does not feed this node.
+
+        """
+        inputs = self._servers.inputs(server)
+        if not inputs:
+            known = ', '.join(f'`{name}`' for name in self._servers.names()) or 'none'
+            msg = f'no input of this node comes from `{server}`: the nodes that feed it are {known}'
+            raise NodeError(msg)
+        with self._lock:
+            messages = [] if self._phase is Phase.WAITING else self._queue.waiting(inputs)
+            return (
+                self._arrivals,
+                [message for _, message in messages if isinstance(message, Message)],
+                self._loss(server, since),
+            )
+
+    def withdraw(self, message: Message) -> None:
+        """Take a message that :meth:`waiting` returned out of its turn."""
+        with self._lock:
+            self._queue.remove(message.input_id, message)
+
+    def wait_beyond(self, mark: int, timeout: float) -> None:
+        """Wait until something has arrived after ``mark``, for at most ``timeout`` seconds."""
+        with self._lock:
+            self._readable.wait_for(lambda: self._arrivals > mark, timeout)
+
     def empty(self) -> bool:
         """Return whether :meth:`take` would have to wait."""
         with self._lock:
@@ -263,6 +341,12 @@ class Inbox:
             self._listeners.remove(listener)
 
     # With the lock held.
+
+    def _loss(self, server: str, since: int) -> AnswerError | None:
+        loss = self._servers.loss(server, since)
+        if loss is None and (self._phase is Phase.STOPPING or self._closed):
+            return ServerEndedError('the dataflow stops')
+        return loss
 
     def _deliverable(self) -> bool:
         return self._phase is not Phase.WAITING and not self._queue.empty()
@@ -296,6 +380,7 @@ class Inbox:
         self._watchdog.deactivate()
 
     def _notify(self) -> None:
+        self._arrivals += 1
         self._readable.notify_all()
         for listener in self._listeners:
             listener()

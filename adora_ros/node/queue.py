@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 MessageT = TypeVar('MessageT')
 ControlT = TypeVar('ControlT')
@@ -87,6 +87,27 @@ class EventQueue(Generic[MessageT, ControlT]):
     def pending(self, input_id: str) -> int:
         """Return how many messages of an input wait."""
         return len(self._messages[input_id])
+
+    def add_input(self, input_id: str, size: int) -> None:
+        """Add an input that holds ``size`` messages at most, at least 1."""
+        self._capacities[input_id] = size
+        self._messages[input_id] = deque()
+        self._turns.append(input_id)
+        self._dropped[input_id] = 0
+
+    def waiting(self, input_ids: Iterable[str]) -> list[tuple[str, MessageT]]:
+        """Return the messages of some inputs that wait, oldest first, each with its input."""
+        numbered = [(number, input_id, m) for input_id in input_ids for number, m in self._messages[input_id]]
+        return [(input_id, message) for _, input_id, message in sorted(numbered, key=lambda item: item[0])]
+
+    def remove(self, input_id: str, message: MessageT) -> None:
+        """Take a message out of its turn, if it still waits."""
+        queue = self._messages[input_id]
+        self._messages[input_id] = deque(item for item in queue if item[1] is not message)
+
+    def flush(self, input_id: str) -> None:
+        """Drop the messages of an input that wait; this does not count as dropped."""
+        self._messages[input_id].clear()
 
     def put(self, input_id: str, message: MessageT) -> bool:
         """Append a message; the oldest of its input makes room if there is none.

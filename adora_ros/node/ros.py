@@ -188,7 +188,7 @@ class DataflowNode(LifecycleNode):
         def receive(message: bytes) -> None:
             received = codec.receive(message)
             if received is not None:
-                self._inbox.message(input_id, received)
+                self._inbox.message(input_id, received, flush=codec.flushes(received))
 
         def incompatible(info: Any) -> None:
             policy = qos_policy_name_from_kind(info.last_policy_kind).lower()

@@ -10,6 +10,9 @@ from __future__ import annotations
 import json
 import math
 import numbers
+import os
+import time
+import uuid
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +25,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, ItemsView
 
 TIMESTAMP_KEY = 'timestamp'
+
+REQUEST_ID = 'request_id'
+"""Says which request a response belongs to."""
+GOAL_ID = 'goal_id'
+"""Says which goal of an action feedback and a result belong to."""
+GOAL_STATUS = 'goal_status'
+"""In the result of an action, one of :data:`FINAL_STATUSES`."""
+FINAL_STATUSES = frozenset({'succeeded', 'aborted', 'canceled'})
+SESSION_ID = 'session_id'
+SEGMENT_ID = 'segment_id'
+SEQ = 'seq'
+FIN = 'fin'
+"""True on the last chunk of a segment of a stream."""
+FLUSH = 'flush'
+"""True on a message before which the receiver drops what waits on the same input."""
+FLUSH_TEXT = b'"flush":true'
+"""Is in every message whose metadata says so, and rarely in another one."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _INT64 = range(-(2**63), 2**63)
@@ -38,6 +58,15 @@ class Stamp:
     """Of the sending node; None for a message that no repeat can be told of."""
     seq: int = 0
     """Number of the message among those of its output and incarnation, so that a repeat can be told."""
+
+
+def new_request_id() -> str:
+    """Return a new id for a request or goal: a UUID of version 7, which sorts by time (RFC 9562, section 5.7)."""
+    milliseconds = time.time_ns() // 1_000_000
+    random = int.from_bytes(os.urandom(10), 'big')
+    number = (milliseconds & (1 << 48) - 1) << 80 | random
+    number = number & ~(0xF << 76) | 7 << 76
+    return str(uuid.UUID(int=number & ~(3 << 62) | 2 << 62))
 
 
 def utc(timestamp: int) -> datetime:

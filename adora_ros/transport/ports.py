@@ -20,7 +20,7 @@ from std_msgs.msg import UInt8MultiArray
 from adora_ros.errors import TransportError
 from adora_ros.transport import descriptor
 from adora_ros.transport.codec import Decoded, as_array, bytes_array, decode, encode, measure, read, write
-from adora_ros.transport.metadata import TIMESTAMP_KEY, Stamp, pack, unpack, utc
+from adora_ros.transport.metadata import FLUSH, FLUSH_TEXT, TIMESTAMP_KEY, Stamp, pack, unpack, utc
 from adora_ros.transport.payloads import Draft, PayloadKind, PayloadLostError, PayloadReader, PayloadWriter
 from adora_ros.transport.rosarrow import from_arrow, is_convertible, to_arrow, type_name
 
@@ -72,6 +72,9 @@ class PortCodec(Protocol):
             TransportError: the message is not one of this port.
 
         """
+
+    def flushes(self, message: Any) -> bool:
+        """Return whether what :meth:`receive` returned has ``flush: True`` in its metadata."""
 
 
 @dataclass
@@ -180,6 +183,16 @@ class ArrowPort:
         data = _payload(message) if isinstance(message, bytes) else message.data
         return decode(data, timestamp=timestamp)
 
+    def flushes(self, message: Any) -> bool:
+        """See the protocol; a message that cannot be read does not flush."""
+        text = message.metadata.encode() if isinstance(message, Borrowed) else message
+        if not isinstance(text, bytes) or FLUSH_TEXT not in text:
+            return False
+        try:
+            return self.from_message(message).metadata.get(FLUSH) is True
+        except TransportError:
+            return False
+
     def _reserve(self, writer: PayloadWriter, size: int) -> Draft | None:
         draft = writer.reserve(size)
         if draft is None:
@@ -250,6 +263,10 @@ class RosPort:
         except Exception as error:
             msg = f'a message of {len(message)} bytes is not a {type_name(self._message_type)}: {error}'
             raise TransportError(msg) from error
+
+    def flushes(self, message: Any) -> bool:  # noqa: ARG002 - it has no metadata
+        """Return False."""
+        return False
 
 
 def open_port(

@@ -61,8 +61,7 @@ def test_dict_has_exactly_the_keys_of_dora_and_converts_back(event: Event, expec
 @pytest.mark.parametrize(
     'event',
     [
-        {'kind': 'external', 'value': 5},
-        {'kind': 'external', 'type': 'INPUT', 'id': 'a'},
+        {'kind': 'other', 'type': 'INPUT', 'id': 'a'},
         {'kind': 'dora', 'type': 'RELOAD'},
         {'kind': 'dora', 'type': 'PARAM_UPDATE', 'id': 'gain', 'value': 1},
         {'kind': 'dora'},

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import rclpy.executors
 
+from adora_ros.compat import with_shims
 from adora_ros.transport.contract import (
     CONFIG_VARIABLE,
     CONTROL_PACKET_LIMIT,
@@ -89,7 +90,7 @@ class NodeProcess:
         config_text = dataclasses.replace(self.config, control_fd=theirs.fileno()).to_json()
         environment = {
             **os.environ,
-            'PYTHONPATH': str(ROOT),
+            **with_shims({'PYTHONPATH': str(ROOT)}),
             'PYTHONUNBUFFERED': '1',
             'OPENBLAS_NUM_THREADS': '1',
             CONFIG_VARIABLE: config_text,

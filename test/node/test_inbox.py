@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from adora_ros.inputs import Event, InputClosed, InputRecovered, NodeFailed, NodeRestarted, Stop, StopCause
-from adora_ros.node.inbox import LATE, Inbox, Message, Phase, Tick
+from adora_ros.inputs import InputClosed, InputRecovered, NodeFailed, NodeRestarted, Stop, StopCause
+from adora_ros.node.inbox import LATE, ExternalMessage, Inbox, Item, Message, Phase, Tick
 from adora_ros.transport.contract import InputConfig, NodeOp
 
 CAMERA = InputConfig(id='camera', source='cam/image', node='cam', topic='/df/cam/image', input_timeout=1.0)
@@ -352,9 +352,31 @@ def test_the_clock_thread_delivers_on_the_real_clock_and_ends() -> None:
     assert stamps == sorted(stamps)
 
 
+def test_a_flushing_message_drops_those_before_it_on_its_input_only() -> None:
+    world = active(CAMERA, LIDAR)
+    for payload in (1, 2):
+        world.inbox.message('camera', payload)
+    world.inbox.message('lidar', 'scan')
+    world.inbox.message('camera', 3, flush=True)
+    assert sorted(map(str, world.taken())) == ['3', 'scan']
+
+
+def test_messages_of_a_merged_subscription_take_turns_and_the_oldest_makes_room() -> None:
+    world = active(CAMERA)
+    put = world.inbox.add_external(2)
+    for payload in (1, 2):
+        world.inbox.message('camera', payload)
+    for message in 'abc':
+        put(message)
+    assert world.taken() == [1, ExternalMessage('b'), 2, ExternalMessage('c')]
+    world.inbox.stop(StopCause.MANUAL)
+    put('late')
+    assert world.taken() == [Stop(StopCause.MANUAL)]
+
+
 def test_closing_wakes_a_waiting_reader() -> None:
     world = active(CAMERA)
-    taken: list[Message | Tick | Event | None] = []
+    taken: list[Item | None] = []
     thread = threading.Thread(target=lambda: taken.append(world.inbox.take(60.0)))
     thread.start()
     world.inbox.close()

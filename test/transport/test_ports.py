@@ -39,6 +39,26 @@ def test_arrow_port_serializes_as_rclpy_does(data: bytes) -> None:
     assert deserialize_message(message, UInt8MultiArray).data.tobytes() == payload
 
 
+@pytest.mark.parametrize(
+    ('value', 'metadata', 'flushes'),
+    [
+        ([1], {'flush': True}, True),
+        ([1], {'flush': False}, False),
+        ([1], {'flush': 1}, False),
+        (['"flush":true'], None, False),
+        ([1], None, False),
+    ],
+)
+def test_arrow_port_sees_which_message_is_to_drop_older_ones(
+    value: list[Any],
+    metadata: dict[str, Any] | None,
+    flushes: bool,  # noqa: FBT001
+) -> None:
+    assert ArrowPort().flushes(ArrowPort().to_message(pa.array(value), metadata, STAMP)) is flushes
+    assert not ArrowPort().flushes(b'"flush":true')
+    assert not RosPort(String).flushes(serialize_message(String(data='"flush":true')))
+
+
 @pytest.mark.parametrize('raw', [True, False])
 def test_arrow_port_reads_serialized_and_other_messages(raw: bool) -> None:  # noqa: FBT001
     port = ArrowPort()
