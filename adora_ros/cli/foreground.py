@@ -16,7 +16,7 @@ from adora_ros.cli.render import Renderer
 from adora_ros.cli.summary import SIGNAL_BASE, summary
 from adora_ros.cli.tables import UNLIMITED
 from adora_ros.cli.values import ColorMode
-from adora_ros.dataflow import load
+from adora_ros.dataflow.share import share
 from adora_ros.manager.eventstream import EventStream
 from adora_ros.manager.options import Listener, Options, Outcome
 from adora_ros.manager.processes import hold_stop_signals
@@ -131,4 +131,6 @@ def load_for(options: Options) -> Dataflow:
         DataflowError: it cannot be run.
 
     """
-    return load(options.file, name=options.name, namespace=options.outer_namespace, env=options.env)
+    dataflow = options.load()
+    share(dataflow, options.machine, rest=options.rest)
+    return dataflow

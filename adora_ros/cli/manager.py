@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import dataclasses
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adora_ros.cli.arguments import add_arguments
 from adora_ros.cli.foreground import load_for, options_of, run
 from adora_ros.cli.main import EXIT_CODES, STOPPING, guarded
+from adora_ros.errors import ManagerError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +56,12 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f'{EXIT_CODES}\n{STOPPING}',
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument('--dataflow', metavar='FILE', required=True, help='the dataflow, a YAML file')
+    parser.add_argument(
+        '--dataflow',
+        metavar='FILE',
+        help='the dataflow, a YAML file; without one, the manager waits for the coordinator to give it this '
+        "machine's share of dataflows that are started (`adora start`)",
+    )
     parser.add_argument(
         '--no-autostart',
         dest='autostart',
@@ -61,12 +70,34 @@ def _parser() -> argparse.ArgumentParser:
         'deactivate stops the dataflow',
     )
     add_arguments(parser)
+    share = parser.add_argument_group('as a waiting manager has it started')
+    share.add_argument('--place', metavar='FILE', type=Path, help='path that the dataflow file is taken to have')
+    share.add_argument('--run-id', metavar='UUID', default='', help='uuid of the run (default: a new one)')
+    share.add_argument('--rest', action='store_true', help='also run the nodes that name no machine')
     return parser
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    options = options_of(arguments, arguments.dataflow, autostart=arguments.autostart)
+    if arguments.dataflow is None:
+        return _wait(arguments)
+    options = dataclasses.replace(
+        options_of(arguments, arguments.dataflow, autostart=arguments.autostart),
+        place=arguments.place,
+        run_id=arguments.run_id,
+        rest=arguments.rest,
+    )
     return run(options, arguments, load_for(options) if options.autostart else None)
+
+
+def _wait(arguments: argparse.Namespace) -> int:
+    given = vars(arguments)
+    for name, default in vars(_parser().parse_args([])).items():
+        if name != 'machine' and given[name] != default:
+            msg = f'--{name.replace("_", "-")} is for a manager that runs a dataflow; give that with --dataflow FILE'
+            raise ManagerError(msg)
+    from adora_ros.manager.standby import Standby  # noqa: PLC0415 - it needs rclpy, which --help does not
+
+    return asyncio.run(Standby(arguments.machine).main())
 
 
 if __name__ == '__main__':

@@ -15,7 +15,6 @@ from rclpy.signals import SignalHandlerOptions
 
 from adora_ros.errors import AdoraError, NoAnswerError
 from adora_ros.transport import dds
-from adora_ros.transport.rundir import dataflow_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -121,9 +120,8 @@ def _silent(service: str, timeout: float) -> str:
 def _profile() -> Any:
     """Select the Fast DDS profile with which all processes of this host are found."""
     env: dict[str, str] = {}
-    if dds.wants_profile(os.environ, one_host=dds.is_loopback_only(os.environ)):
-        with contextlib.suppress(OSError, AdoraError):  # without it all but very many processes are found, too
-            env = dds.write_profile(dataflow_folder('adora'), dds.ALL_PARTICIPANTS, os.environ)
+    with contextlib.suppress(AdoraError):  # without it all but very many processes are found, too
+        env = dds.environment_for_all('adora', os.environ)
     os.environ.update(env)
     try:
         yield

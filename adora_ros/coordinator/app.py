@@ -13,11 +13,13 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.logging import get_logger
 from std_srvs.srv import Trigger
 
-from adora_ros.coordinator import labels, protocol
+from adora_ros.coordinator import labels, machines, overview, protocol
+from adora_ros.coordinator.dispatch import Dispatch
 from adora_ros.coordinator.fallback import FallbackStore
 from adora_ros.coordinator.limits import Recovery
 from adora_ros.coordinator.node import CoordinatorNode
 from adora_ros.coordinator.opening import open_or_fall_back
+from adora_ros.coordinator.orders import Orders
 from adora_ros.coordinator.parameters import RecordParameters
 from adora_ros.coordinator.records import DataflowRecord
 from adora_ros.coordinator.registry import Registry
@@ -26,7 +28,6 @@ from adora_ros.errors import AdoraError, CoordinatorError, ManagerError, Transpo
 from adora_ros.transport import dds
 from adora_ros.transport.claims import NameClaim
 from adora_ros.transport.rosthread import RosThread
-from adora_ros.transport.rundir import dataflow_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,7 +98,7 @@ class Coordinator:
 
     async def _serve(self, store: CoordinatorStore, kind: str) -> None:
         dds.clean_segments()
-        os.environ.update(_dds_environment())
+        os.environ.update(dds.environment_for_all('adora', os.environ))
         self._ros = RosThread()
         try:
             self._start(store)
@@ -114,12 +115,23 @@ class Coordinator:
 
     def _start(self, store: CoordinatorStore) -> None:
         try:
-            self._node = self._ros.add(lambda context: CoordinatorNode(context=context, on_report=self._on_report))
+            self._node = self._ros.add(
+                lambda context: CoordinatorNode(
+                    context=context,
+                    on_report=self._handing(self._take_text),
+                    on_machine=self._handing(self._take_machine),
+                    overview=lambda: str(self._on_loop(self._overview)),
+                )
+            )
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
             msg = f'{error}; the timeouts are numbers of seconds with a decimal point, such as 30.0'
             raise CoordinatorError(msg) from error
         self._registry = Registry(store, observer=self, limits=self._node.limits, label=labels.now)
-        records = RecordParameters(self._registry, clock=self._loop.time, label=labels.now)
+        self._orders = Orders(self._registry)
+        self._dispatch = Dispatch(
+            self._ros, self._node, self._registry, self._orders, guarded=self._guarded, warn=self.warn
+        )
+        records = RecordParameters(self._registry, accept=self._orders.accept, clock=self._loop.time, label=labels.now)
         self._store_node = self._ros.add(
             lambda context: StoreNode(context=context, records=records, on_owner=self._on_loop)
         )
@@ -131,8 +143,10 @@ class Coordinator:
             if self._registry.tick(self._loop.time(), TICK):
                 await self._ros.settled(SETTLE)
                 self._guarded(lambda: self._registry.judge(self._loop.time()))
+            self._dispatch.go_on(self._loop.time())
             if isinstance(store, FallbackStore):
                 store.save()
+        self._dispatch.close()
         self._guarded(self._registry.shut_down)
         self._log.info('coordinator ending')
 
@@ -148,6 +162,7 @@ class Coordinator:
     def changed(self, before: Record | None, after: Record | None) -> None:
         """Publish a change, as parameters, and as an event if a dataflow made a step."""
         self._store_node.publish_change(before, after)
+        self._orders.changed(after)
         if not isinstance(after, DataflowRecord):
             return
         if isinstance(before, DataflowRecord) and before.status is after.status:
@@ -175,8 +190,13 @@ class Coordinator:
 
     # Reports
 
-    def _on_report(self, text: str) -> None:
-        self._loop.call_soon_threadsafe(self._take_text, text)
+    def _handing(self, take: Callable[[str], None]) -> Callable[[str], None]:
+        """Return what hands a text over to the event loop."""
+
+        def hand(text: str) -> None:
+            self._loop.call_soon_threadsafe(take, text)
+
+        return hand
 
     def _take_text(self, text: str) -> None:
         try:
@@ -186,7 +206,18 @@ class Coordinator:
             return
         self._guarded(lambda: self._take(report))
 
+    def _take_machine(self, text: str) -> None:
+        try:
+            report = machines.decode_report(text)
+        except TransportError as error:
+            self._log.warning(f'{machines.TOPIC}: {error}', throttle_duration_sec=5.0)
+            return
+        self._orders.waits(report)
+        self._guarded(lambda: self._registry.hear_machine(report, self._loop.time()))
+        self._dispatch.go_on(self._loop.time())
+
     def _take(self, report: Report) -> None:
+        self._orders.reported(report)
         source = (report.run, report.machine)
         if source in self._asking:
             self._later[source] = report
@@ -218,6 +249,9 @@ class Coordinator:
 
     # What services ask for, on the ROS thread
 
+    def _overview(self) -> str:
+        return overview.encode(self._registry, self._orders, self._loop.time())
+
     def _on_loop(self, work: Callable[[], Any]) -> Any:
         async def call() -> Any:
             return work()
@@ -236,15 +270,4 @@ def _claim() -> NameClaim:
         return NameClaim(NAME)
     except ManagerError as error:
         msg = f'{str(error).partition(";")[0]}; a ROS domain has one coordinator: stop it, or use another domain'
-        raise CoordinatorError(msg) from error
-
-
-def _dds_environment() -> dict[str, str]:
-    """Return the variables that select a Fast DDS profile with which all processes on this host are found."""
-    if not dds.wants_profile(os.environ, one_host=dds.is_loopback_only(os.environ)):
-        return {}
-    try:
-        return dds.write_profile(dataflow_folder('adora'), dds.ALL_PARTICIPANTS, os.environ)
-    except OSError as error:
-        msg = f'{error.filename}: {error.strerror}; set ROS_LOG_DIR to a folder that can be written'
         raise CoordinatorError(msg) from error

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
-from adora_ros.coordinator.records import KINDS, Part, Presence, Status
+from adora_ros.coordinator.records import KINDS, Part, Presence, Status, Wanted
 from adora_ros.errors import RecordError
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ _READERS: dict[str, Callable[[str, object], object]] = {
     'bool': _plain(bool),
     'Status': _choice(Status),
     'Presence': _choice(Presence),
+    'Wanted': _choice(Wanted),
     'tuple[str, ...]': _many(_plain(str)),
     'tuple[Part, ...]': _many(lambda _, item: _build(Part, item)),
 }

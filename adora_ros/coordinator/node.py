@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -11,7 +11,9 @@ from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
+from std_srvs.srv import Trigger
 
+from adora_ros.coordinator import machines
 from adora_ros.coordinator.limits import Limits
 from adora_ros.coordinator.protocol import MACHINE_TIMEOUT, RECOVERY_TIMEOUT, TOPIC
 
@@ -32,12 +34,21 @@ NANOSECONDS = 1_000_000_000
 class CoordinatorNode(Node):
     """The coordinator's node, with its parameters ``machine_timeout`` and ``recovery_timeout`` in seconds."""
 
-    def __init__(self, *, context: Context, on_report: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        *,
+        context: Context,
+        on_report: Callable[[str], None],
+        on_machine: Callable[[str], None],
+        overview: Callable[[], str],
+    ) -> None:
         """Listen to managers.
 
         Args:
             context: Where the node lives.
             on_report: Takes each report as it was sent; called on the ROS thread.
+            on_machine: The same for those of managers that wait.
+            overview: Returns what the service ``~/list`` answers; called on the ROS thread.
 
         """
         super().__init__('coordinator', namespace='/adora', context=context)
@@ -55,6 +66,14 @@ class CoordinatorNode(Node):
         )
         self._events = self.create_publisher(DiagnosticArray, '/adora/events', EVENTS_QOS)
         self.create_subscription(String, TOPIC, lambda message: on_report(message.data), REPORTS_QOS)
+        self.create_subscription(String, machines.TOPIC, lambda message: on_machine(message.data), REPORTS_QOS)
+        self._overview = overview
+        self.create_service(Trigger, '~/list', self._answer_list)
+
+    def _answer_list(self, _request: Any, response: Any) -> Any:
+        response.message = self._overview()
+        response.success = True
+        return response
 
     def publish_event(self, kind: str, text: str, *, warn: bool = False, **details: object) -> None:
         """Publish one thing that happened.

@@ -10,7 +10,9 @@ generation, the second is refused.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from adora_ros.coordinator.records import (
@@ -21,16 +23,18 @@ from adora_ros.coordinator.records import (
     Presence,
     Record,
     Status,
+    Wanted,
     check_step,
 )
 from adora_ros.errors import AdoraError, RecordError, StaleGenerationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from adora_ros.coordinator.registry import Registry
 
 Value = str | int | tuple[str, ...]
+Accept = Callable[[DataflowRecord | None, DataflowRecord], DataflowRecord]
 
 RECURSIVE = 0
 """The depth that stands for all (``rcl_interfaces/srv/ListParameters``)."""
@@ -43,7 +47,9 @@ FIELDS: dict[type[Record], dict[str, str]] = {
         'descriptor': 'the dataflow as JSON',
         'status': f'one of {", ".join(status.value for status in Status)}',
         'error': 'why it failed: `node: reason`, joined by `; `',
-        'machines': 'the machines that it runs on',
+        'machines': 'the machines that it runs on; at the start those that its nodes name, and an empty text for none',
+        'wanted': '`run` has a new record started by the managers that wait, `stop` has a dataflow stopped',
+        'file': 'path of its YAML where it was started from',
     },
     BuildRecord: {
         'name': 'name of the dataflow',
@@ -97,13 +103,18 @@ class RecordParameters:
 
     Args:
         registry: The records.
+        accept: Given a dataflow's record and what a request makes of it, returns what is to be written instead, or
+            raises an error: it decides over what is wanted of a dataflow.
         clock: Steady time in seconds.
         label: Returns the wall time as a label.
 
     """
 
-    def __init__(self, registry: Registry, *, clock: Callable[[], float], label: Callable[[], str]) -> None:
+    def __init__(
+        self, registry: Registry, *, accept: Accept, clock: Callable[[], float], label: Callable[[], str]
+    ) -> None:
         self._registry = registry
+        self._accept = accept
         self._clock = clock
         self._label = label
 
@@ -184,7 +195,10 @@ class RecordParameters:
         if 'generation' in fields and fields['generation'] is None:
             self._delete(first, record, fields)
             return
-        self._registry.commit(record, _written(first, record, fields, self._label()))
+        after = _written(first, record, fields, self._label())
+        if isinstance(after, DataflowRecord):
+            after = self._accept(record if isinstance(record, DataflowRecord) else None, after)
+        self._registry.commit(record, after)
 
     def _delete(self, name: _Name, record: Record | None, fields: Mapping[str, Value | None]) -> None:
         if record is None:
@@ -207,7 +221,7 @@ class RecordParameters:
 def value_of(record: Record, field: str) -> Value:
     """Return the value of a record's field as a parameter has it."""
     value = getattr(record, field)
-    plain: Value = value.value if isinstance(value, (Status, Presence)) else value
+    plain: Value = value.value if isinstance(value, Enum) else value
     return plain
 
 
@@ -270,11 +284,11 @@ def _converted(record: Record, field: str, value: Value | None) -> object:
     if value is None:
         msg = f'{name} cannot be deleted alone; delete {record.KIND}.{record.key}.generation to delete the record'
         raise RecordError(msg)
-    if isinstance(before, (Status, Presence)):
+    if isinstance(before, (Status, Presence, Wanted)):
         try:
             return type(before)(value)
         except ValueError as error:
-            known = ', '.join(each.value for each in type(before))
+            known = ', '.join(each.value or 'an empty text' for each in type(before))
             msg = f'{name} cannot be {value!r}; use one of {known}'
             raise RecordError(msg) from error
     if type(value) is not type(before):

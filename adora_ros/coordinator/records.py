@@ -45,6 +45,17 @@ class Presence(str, Enum):
     """Its last manager ended as it should."""
 
 
+class Wanted(str, Enum):
+    """What the coordinator is to do about a dataflow."""
+
+    NOTHING = ''
+    """Nothing: whoever started it looks after it."""
+    RUN = 'run'
+    """Have it run by the managers that wait on its machines."""
+    STOP = 'stop'
+    """Have it stopped on all of its machines, whoever started it."""
+
+
 STEPS: dict[Status, frozenset[Status]] = {
     Status.PENDING: frozenset(
         {Status.RUNNING, Status.STOPPING, Status.SUCCEEDED, Status.FAILED, Status.RECOVERING},
@@ -167,6 +178,9 @@ class DataflowRecord(Record):
         status: Where it is.
         error: Every failure as ``node: reason``, joined by ``; ``; empty unless it failed.
         machines: The machines that it runs on.
+        wanted: What the coordinator is to do about it.
+        file: Path of its YAML where it was started from; empty while it is not known.
+        rest: The machine that runs the nodes which name none; empty where that is not up to the coordinator.
         parts: What each of them has reported.
         presumed: Whether the failure was concluded from silence, and would be corrected by a manager that reports.
 
@@ -181,6 +195,9 @@ class DataflowRecord(Record):
     status: Status = Status.PENDING
     error: str = ''
     machines: tuple[str, ...] = ()
+    wanted: Wanted = Wanted.NOTHING
+    file: str = ''
+    rest: str = ''
     parts: tuple[Part, ...] = ()
     presumed: bool = False
 
@@ -192,6 +209,11 @@ class DataflowRecord(Record):
     def part(self, machine: str) -> Part:
         """Return what is known of a machine's share."""
         return next((part for part in self.parts if part.machine == machine), Part(machine=machine))
+
+    def with_part(self, part: Part) -> tuple[Part, ...]:
+        """Return the parts with one of them replaced or added."""
+        others = tuple(other for other in self.parts if other.machine != part.machine)
+        return tuple(sorted((*others, part), key=lambda each: each.machine))
 
     def moved(self, stamp: str, status: Status, error: str = '', *, presumed: bool = False) -> DataflowRecord:
         """Return the next generation in another state.

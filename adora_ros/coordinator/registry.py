@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adora_ros.coordinator.limits import Limits, Observer, Recovery
@@ -22,41 +21,20 @@ from adora_ros.coordinator.records import (
     Record,
     RecordT,
     Status,
+    Wanted,
     combine,
 )
-from adora_ros.coordinator.silence import Silence
+from adora_ros.coordinator.silence import Heard, Silence, Source, Unfinished, Waiting
 from adora_ros.errors import RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from adora_ros.coordinator.machines import MachineReport
     from adora_ros.coordinator.store import CoordinatorStore
 
 _FORWARD = (Status.PENDING, Status.RUNNING, Status.STOPPING)
 """The states that are not final, in the order in which a dataflow goes through them."""
-
-
-@dataclass(frozen=True)
-class _Source:
-    """A manager that is expected to report."""
-
-    run: str
-    machine: str
-
-
-@dataclass(frozen=True)
-class _Heard:
-    """A machine that was heard of in this life; its managers are what is expected to report."""
-
-    machine: str
-
-
-@dataclass(frozen=True)
-class _Unfinished:
-    """A record that was not final when the last coordinator ended, and that somebody is expected to take up again."""
-
-    cls: type[DataflowRecord | BuildRecord]
-    key: str
 
 
 class Registry:
@@ -127,7 +105,7 @@ class Registry:
 
     def heartbeat_age(self, machine: str, now: float) -> float | None:
         """Return the seconds since a machine was last heard of, or None if it was not in this life."""
-        return self._silence.age(_Heard(machine), now)
+        return self._silence.age(Heard(machine), now)
 
     # The life of the coordinator
 
@@ -137,8 +115,8 @@ class Registry:
         for record in unfinished:
             if self._recover(record, recovery, now):
                 for part in record.parts:
-                    if not part.status.final:
-                        source = _Source(record.uuid, part.machine)
+                    if part.seq and not part.status.final:
+                        source = Source(record.uuid, part.machine)
                         self._silence.expect(source, now, self._limits.recovery_timeout)
         for build in self.list(BuildRecord):
             if not build.status.final:
@@ -155,7 +133,7 @@ class Registry:
             return False
         if record.status is not Status.RECOVERING:
             self.commit(record, record.moved(self._label(), Status.RECOVERING))
-        self._silence.expect(_Unfinished(type(record), record.key), now, self._limits.recovery_timeout)
+        self._silence.expect(Unfinished(type(record), record.key), now, self._limits.recovery_timeout)
         return True
 
     def shut_down(self) -> None:
@@ -185,12 +163,14 @@ class Registry:
         """Take those for gone who have been silent for too long."""
         for who, age in self._silence.overdue(now):
             self._silence.forget(who)
-            if isinstance(who, _Source):
+            if isinstance(who, Waiting):
+                self._note_machine(who.machine, Presence.DISCONNECTED, age)
+            elif isinstance(who, Source):
                 self._lose(who, age)
-            elif isinstance(who, _Unfinished):
+            elif isinstance(who, Unfinished):
                 self._give_up(who)
 
-    def _give_up(self, unfinished: _Unfinished) -> None:
+    def _give_up(self, unfinished: Unfinished) -> None:
         record = self.get(unfinished.cls, unfinished.key)
         if record is None or record.status is not Status.RECOVERING:
             return
@@ -252,25 +232,24 @@ class Registry:
             )
 
     def _hear(self, report: Report, now: float) -> None:
-        self._silence.expect(_Heard(report.machine), now, math.inf)
-        self._silence.forget(_Unfinished(DataflowRecord, report.run))
+        self._silence.forget(Unfinished(DataflowRecord, report.run))
         self._lost.get(report.run, {}).pop(report.machine, None)
-        self._silence.expect(_Source(report.run, report.machine), now, self._limits.machine_timeout)
-        before = self.get(MachineRecord, report.machine)
+        self._silence.expect(Source(report.run, report.machine), now, self._limits.machine_timeout)
+        self._hear_machine(report.machine, report.hostname, now)
+
+    def _hear_machine(self, machine: str, hostname: str, now: float) -> None:
+        self._silence.expect(Heard(machine), now, math.inf)
+        before = self.get(MachineRecord, machine)
         if before is None:
-            stamp = self._label()
-            new = MachineRecord(id=report.machine, hostname=report.hostname, generation=0)
-            self.commit(None, new.changed(stamp))
-        elif before.status is not Presence.CONNECTED or before.hostname != report.hostname:
-            connected = before.changed(self._label(), status=Presence.CONNECTED, hostname=report.hostname)
-            self.commit(before, connected)
+            new = MachineRecord(id=machine, hostname=hostname, generation=0)
+            self.commit(None, new.changed(self._label()))
+        elif before.status is not Presence.CONNECTED or before.hostname != hostname:
+            self.commit(before, before.changed(self._label(), status=Presence.CONNECTED, hostname=hostname))
             if before.status is Presence.DISCONNECTED:
-                self._observer.machine_back(report.machine)
+                self._observer.machine_back(machine)
 
     def _step(self, record: DataflowRecord, machine: str, step: Step) -> DataflowRecord:
-        part = Part(machine=machine, status=step.status, error=step.error, seq=step.seq)
-        others = tuple(other for other in record.parts if other.machine != machine)
-        parts = tuple(sorted((*others, part), key=lambda each: each.machine))
+        parts = record.with_part(Part(machine=machine, status=step.status, error=step.error, seq=step.seq))
         machines = record.machines if machine in record.machines else (*record.machines, machine)
         status, error = self._state(record, parts)
         stamp = step.stamp or self._label()
@@ -314,16 +293,59 @@ class Registry:
         status, _ = combine(parts, lost)
         return status is Status.FAILED and any(not part.status.final for part in parts)
 
+    # Waiting managers
+
+    def hear_machine(self, report: MachineReport, now: float) -> None:
+        """Take what a waiting manager says."""
+        self._hear_machine(report.machine, report.hostname, now)
+        if report.leaving:
+            self._silence.forget(Waiting(report.machine))
+            self._note_machine(report.machine, Presence.LEFT, 0.0)
+        else:
+            self._silence.expect(Waiting(report.machine), now, self._limits.machine_timeout)
+        for run, error in report.failed.items():
+            self.end_share(run, report.machine, error)
+
+    def expects_waiting(self, machine: str) -> bool:
+        """Return whether a manager waits on a machine and is heard of."""
+        return Waiting(machine) in self._silence
+
+    def expects(self, run: str, machine: str) -> bool:
+        """Return whether a manager runs a share and is heard of."""
+        return Source(run, machine) in self._silence
+
+    def renew_share(self, run: str, machine: str) -> None:
+        """Forget how far a share has come whose manager is gone, since it begins anew."""
+        record = self.get(DataflowRecord, run)
+        if record is not None and record.part(machine).seq:
+            self._change_part(record, Part(machine=machine))
+
+    def end_share(self, run: str, machine: str, error: str) -> None:
+        """Note that a share failed without its manager having said so; the others are stopped if it never began."""
+        record = self.get(DataflowRecord, run)
+        if record is None or record.part(machine).status.final or machine not in record.machines:
+            return
+        self._silence.forget(Source(run, machine))
+        begun = record.part(machine).seq > 0
+        part = dataclasses.replace(record.part(machine), status=Status.FAILED, error=f'machine {machine}: {error}')
+        self._change_part(record, part, wanted=record.wanted if begun else Wanted.STOP)
+
+    def _change_part(self, record: DataflowRecord, part: Part, **fields: object) -> None:
+        parts = record.with_part(part)
+        status, error = self._state(record, parts)
+        changes = {'parts': parts, 'status': status, 'error': error, 'presumed': self._is_presumed(record, parts)}
+        self.commit(record, record.changed(self._label(), **changes, **fields))
+
     # Silence
 
-    def _lose(self, source: _Source, age: float) -> None:
+    def _lose(self, source: Source, age: float) -> None:
         """Take a manager for gone."""
         self._note_machine(source.machine, Presence.DISCONNECTED, age)
         self._conclude(source.run, source.machine, f'not heard of for {age:.0f} s')
 
     def _dismiss(self, report: Report) -> None:
         """Expect no more of a manager that has said its last word."""
-        self._silence.forget(_Source(report.run, report.machine))
+        self._silence.forget(Source(report.run, report.machine))
         self._note_machine(report.machine, Presence.LEFT, 0.0)
         record = self.get(DataflowRecord, report.run)
         if record is not None and not record.part(report.machine).status.final:
@@ -341,7 +363,9 @@ class Registry:
 
     def _is_heard_of(self, machine: str) -> bool:
         """Return whether a manager of a machine is expected to report."""
-        return any(isinstance(who, _Source) and who.machine == machine for who in self._silence)
+        return Waiting(machine) in self._silence or any(
+            isinstance(who, Source) and who.machine == machine for who in self._silence
+        )
 
     def _note_machine(self, machine: str, presence: Presence, age: float) -> None:
         """Record that a machine is not heard of any more, if that was the last of its managers."""

@@ -12,8 +12,40 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
+    from adora_ros.coordinator.records import BuildRecord, DataflowRecord
+
 TOLERANCE = 0.25
 """Share of its period by which a look may be late without that being an absence."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A manager that runs a share of a dataflow."""
+
+    run: str
+    machine: str
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A manager that waits for shares of dataflows."""
+
+    machine: str
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A machine that was heard of in this life; its managers are what is expected to report."""
+
+    machine: str
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A record that was not final when the last coordinator ended, and that somebody is expected to take up again."""
+
+    cls: type[DataflowRecord | BuildRecord]
+    key: str
 
 
 @dataclass

@@ -10,7 +10,6 @@ import signal
 import socket
 from typing import TYPE_CHECKING, Any
 
-from adora_ros.dataflow import Dataflow, load
 from adora_ros.errors import AdoraError, DataflowError, ManagerError
 from adora_ros.manager.events import DataflowStatus, EventKind, ManagerEvent, NodeStatus
 from adora_ros.manager.foreign import ForeignNodes
@@ -34,6 +33,7 @@ from adora_ros.transport.claims import NameClaim
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from adora_ros.dataflow import Dataflow
     from adora_ros.manager.environment import RunContext
 
 STATUS_PERIOD = 1.0
@@ -113,7 +113,7 @@ class Manager:
 
     async def _main(self) -> Outcome:
         if self._dataflow is None and self._options.autostart:
-            self._dataflow = self._load()
+            self._dataflow = self._options.load()
         dds.clean_segments()
         self._env = dds_environment(self._options, self._dataflow)
         self._pump = LogPump(self._listener.output)
@@ -194,18 +194,10 @@ class Manager:
         """Load and validate the dataflow."""
         try:
             if self._dataflow is None:
-                self._dataflow = self._load()
+                self._dataflow = self._options.load()
         except DataflowError as error:
             return self._refuse(str(error))
         return ''
-
-    def _load(self) -> Dataflow:
-        return load(
-            self._options.file,
-            name=self._options.name,
-            namespace=self._options.outer_namespace,
-            env=self._options.env,
-        )
 
     def _refuse_other_machines(self, dataflow: Dataflow) -> None:
         for node in dataflow.nodes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from adora_ros.dataflow import Dataflow, load, loads
 from adora_ros.dataflow.names import dataflow_namespace, ros_name
 from adora_ros.errors import ManagerError
 
@@ -33,6 +34,9 @@ class Options:
 
     Attributes:
         file: The dataflow file.
+        place: Path that the file is taken to have, from whose folder relative paths count; by default its own.
+        run_id: The uuid of the first run; by default a new one.
+        rest: Whether a machine with a name also runs the nodes that name none.
         name: Name of the dataflow; by default the file's stem.
         machine: Name of this machine in ``deploy.machine``.
         outer_namespace: ROS namespace above that of the dataflow; empty for none.
@@ -44,6 +48,9 @@ class Options:
     """
 
     file: Path
+    place: Path | None = None
+    run_id: str = ''
+    rest: bool = False
     name: str | None = None
     machine: str = ''
     outer_namespace: str = ''
@@ -51,6 +58,19 @@ class Options:
     env: Mapping[str, str] = field(default_factory=dict)
     autostart: bool = True
     stop_after: float | None = None
+
+    def load(self) -> Dataflow:
+        """Return the dataflow.
+
+        Raises:
+            DataflowError: it cannot be run.
+
+        """
+        name, namespace = self.name, self.outer_namespace
+        if self.place is None:
+            return load(self.file, name=name, namespace=namespace, env=self.env)
+        text = self.file.read_text(encoding='utf-8')
+        return loads(text, path=self.place, name=name, namespace=namespace, env=self.env)
 
     @property
     def dataflow_name(self) -> str:

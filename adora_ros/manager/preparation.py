@@ -37,7 +37,7 @@ def new_context(options: Options, dataflow: Dataflow, env: Mapping[str, str]) ->
         ManagerError: the folder cannot be made.
 
     """
-    run_id = str(uuid.uuid4())
+    run_id = options.run_id or str(uuid.uuid4())
     return RunContext(
         dataflow=dataflow,
         run_id=run_id,
@@ -71,7 +71,7 @@ def dds_environment(options: Options, dataflow: Dataflow | None) -> dict[str, st
 
     """
     nodes = () if dataflow is None else dataflow.nodes
-    if not dds.wants_profile(os.environ, one_host=not any(node.machine for node in nodes)):
+    if not dds.wants_profile(os.environ):
         return {}
     participants = len(nodes) + 1 if nodes else UNKNOWN_PARTICIPANTS
     try:

@@ -98,7 +98,7 @@ class ManagerNode(LifecycleNode):
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', DIAGNOSTICS_QOS)
         description = ParameterDescriptor(description='Name of this machine in deploy.machine', read_only=True)
         self.declare_parameter('machine', machine, description)
-        self.heartbeat_period = _period(self)
+        self.heartbeat_period = heartbeat_period(self)
         text = (
             'Seconds after which the next stop skips to SIGTERM, and to SIGKILL half as long later; unset if negative'
         )
@@ -248,7 +248,8 @@ class ManagerNode(LifecycleNode):
         return TransitionCallbackReturn.FAILURE if error else TransitionCallbackReturn.SUCCESS
 
 
-def _period(node: Node) -> float:
+def heartbeat_period(node: Node) -> float:
+    """Declare the parameter of that name and return its value in seconds."""
     limits = FloatingPointRange(from_value=0.05, to_value=3600.0, step=0.0)
     text = 'Silence after which the coordinator is told that the manager lives, in seconds'
     descriptor = ParameterDescriptor(description=text, read_only=True, floating_point_range=[limits])

@@ -25,7 +25,7 @@ from adora_ros.supervision.policy import Asked, Exit
 from adora_ros.supervision.result import NodeResult, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 
 class DataflowSupervisor:
@@ -33,13 +33,20 @@ class DataflowSupervisor:
 
     Times are seconds on a steady clock, passed in. Every method returns what has to happen, in order. It has one
     owner; others read :meth:`snapshots`.
+
+    Args:
+        dataflow: The dataflow.
+        local: Ids of the nodes that it decides over; all unless given. What becomes of the others, which run on other
+            machines, it is told.
+
     """
 
-    def __init__(self, dataflow: Dataflow) -> None:
+    def __init__(self, dataflow: Dataflow, local: Collection[str] | None = None) -> None:
         self._dataflow = dataflow
-        self._nodes = {node.id: NodeSupervisor(node.id, node.restart) for node in dataflow.nodes}
-        self._open = {node.id: _closable_inputs(node, dataflow) for node in dataflow.nodes}
-        self._closed: dict[str, list[str]] = {node.id: [] for node in dataflow.nodes}
+        nodes = [node for node in dataflow.nodes if local is None or node.id in local]
+        self._nodes = {node.id: NodeSupervisor(node.id, node.restart) for node in nodes}
+        self._open = {node.id: _closable_inputs(node, dataflow) for node in nodes}
+        self._closed: dict[str, list[str]] = {node.id: [] for node in nodes}
         self._failed_order: list[str] = []
         self._stopping = False
         self._ended = False
@@ -83,7 +90,7 @@ class DataflowSupervisor:
         """Note that an incarnation works."""
         if not self._nodes[node].up(incarnation, now):
             return ()
-        fed = graph.consumers(self._dataflow, node) if incarnation > 0 else ()
+        fed = self._consumers(node) if incarnation > 0 else ()
         return (NodeUp(node, incarnation, tuple(c for c in fed if not self._nodes[c].state.is_final)),)
 
     def exited(self, node: str, incarnation: int, end: Exit, now: float) -> tuple[Effect, ...]:
@@ -95,7 +102,7 @@ class DataflowSupervisor:
 
     def tick(self, now: float) -> tuple[Effect, ...]:
         """Spawn what is due, sinks first."""
-        order = [node for level in graph.sinks_first(self._dataflow) for node in level]
+        order = [node for level in graph.sinks_first(self._dataflow) for node in level if node in self._nodes]
         return self._follow(effect for node in order for effect in self._nodes[node].tick(now))
 
     def stop(self) -> tuple[Effect, ...]:
@@ -110,7 +117,9 @@ class DataflowSupervisor:
         """Restart one node as an operator asks, whatever had been asked of that node before."""
         if self._stopping:
             return ()
-        self._reopen(node)
+        if self._nodes[node].state.is_final:
+            self._ended = False
+            self._reopen(node)
         return self._follow(self._nodes[node].restart(now, 'restart requested'))
 
     def stop_node(self, node: str) -> tuple[Effect, ...]:
@@ -123,11 +132,30 @@ class DataflowSupervisor:
         is_being_stopped = supervisor.state.has_process and supervisor.asked is Asked.STOP
         return self.restart_node(node, now) if supervisor.state.is_final or is_being_stopped else ()
 
+    def ended_for_good(self, node: str) -> bool:
+        """Return whether a node that has ended is not to be started again by whoever stopped it."""
+        return self._nodes[node].asked is not Asked.STOP
+
+    # Nodes that others decide over
+
+    def peer_ended(self, node: str, state: NodeState, reason: str, *, for_good: bool) -> tuple[Effect, ...]:
+        """Decide over what the end of a node elsewhere means here."""
+        return self._follow(tuple(self._after_end(NodeEnded(node, state, reason), for_good=for_good)))
+
+    def peer_returned(self, node: str) -> None:
+        """Note that a node elsewhere, which had ended, is started again."""
+        self._reopen(node)
+
+    def peer_restarted(self, node: str, now: float) -> tuple[Effect, ...]:
+        """Decide over what the restart of a node elsewhere means here."""
+        return self._restart_with(node, now)
+
     def result(self) -> Result:
         """Return how the run ended, or how it would end if it ended now."""
         nodes = tuple(self._node_result(node) for node in self._nodes.values())
         by_id = {result.node: result for result in nodes}
-        failures = [by_id[node] for node in self._failed_order if by_id[node].state is NodeState.FAILED]
+        failed = [by_id[node] for node in self._failed_order if node in by_id]
+        failures = [result for result in failed if result.state is NodeState.FAILED]
         return Result(nodes, tuple(sorted(failures, key=lambda failure: failure.consequence)))
 
     def _node_result(self, node: NodeSupervisor) -> NodeResult:
@@ -158,9 +186,9 @@ class DataflowSupervisor:
         if isinstance(effect, Spawn) and self._nodes[effect.node].inputs_closed:
             yield AllInputsClosedNotice(effect.node)
         elif isinstance(effect, NodeEnded):
-            yield from self._after_end(effect)
+            yield from self._after_end(effect, for_good=self.ended_for_good(effect.node))
 
-    def _after_end(self, ended: NodeEnded) -> Iterator[Effect]:
+    def _after_end(self, ended: NodeEnded, *, for_good: bool) -> Iterator[Effect]:
         """Yield what follows from a node's end.
 
         A node that an operator stopped may be started again: inputs that it feeds close, but not for good, even if it
@@ -171,11 +199,10 @@ class DataflowSupervisor:
             self._failed_order.append(ended.node)
         if self._stopping:
             return
-        for_good = self._nodes[ended.node].asked is not Asked.STOP
         if failed and for_good and self._dataflow.node(ended.node).on_give_up is OnGiveUp.STOP_DATAFLOW:
             yield StopDataflow(ended.node)
             return
-        for consumer in graph.consumers(self._dataflow, ended.node):
+        for consumer in self._consumers(ended.node):
             yield from self._close_inputs(consumer, ended, for_good=for_good)
 
     def _close_inputs(self, consumer: str, ended: NodeEnded, *, for_good: bool) -> Iterator[Effect]:
@@ -198,12 +225,9 @@ class DataflowSupervisor:
 
     def _reopen(self, source: str) -> None:
         """Undo :meth:`_close_inputs` for a node that an operator starts again."""
-        if not self._nodes[source].state.is_final:
-            return
-        self._ended = False
         if source in self._failed_order:
             self._failed_order.remove(source)
-        for consumer in graph.consumers(self._dataflow, source):
+        for consumer in self._consumers(source):
             reopened = set(_inputs_from(self._dataflow.node(consumer), source)).intersection(self._closed[consumer])
             self._closed[consumer] = [name for name in self._closed[consumer] if name not in reopened]
             self._open[consumer] |= reopened
@@ -229,7 +253,12 @@ class DataflowSupervisor:
         return self._follow(effect for peer in live for effect in peer.restart(now, f'restart of `{node}`'))
 
     def _sources_first(self) -> tuple[NodeSupervisor, ...]:
-        return tuple(self._nodes[node] for level in graph.sources_first(self._dataflow) for node in level)
+        order = [node for level in graph.sources_first(self._dataflow) for node in level]
+        return tuple(self._nodes[node] for node in order if node in self._nodes)
+
+    def _consumers(self, node: str) -> tuple[str, ...]:
+        """Return the nodes that consume an output of a node and are decided over here."""
+        return tuple(consumer for consumer in graph.consumers(self._dataflow, node) if consumer in self._nodes)
 
 
 def _inputs_from(node: NodeSpec, source: str) -> tuple[str, ...]:

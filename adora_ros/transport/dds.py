@@ -18,6 +18,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adora_ros.errors import ManagerError
+from adora_ros.transport.rundir import dataflow_folder
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -72,15 +75,14 @@ _LOOPBACK_LOCATORS = (
 )
 
 
-def wants_profile(env: Mapping[str, str], *, one_host: bool) -> bool:
+def wants_profile(env: Mapping[str, str]) -> bool:
     """Return whether the generated profile is to be used.
 
-    It is for a dataflow on one host, and never replaces a choice of the user's: another middleware, profile, discovery
-    server, list of peers or no discovery at all.
+    It never replaces a choice of the user's: another middleware, profile, discovery server, list of peers or no
+    discovery at all.
     """
     return (
-        one_host
-        and env.get('RMW_IMPLEMENTATION', 'rmw_fastrtps_cpp') == 'rmw_fastrtps_cpp'
+        env.get('RMW_IMPLEMENTATION', 'rmw_fastrtps_cpp') == 'rmw_fastrtps_cpp'
         and _discovery_range(env) in {'LOCALHOST', 'SUBNET'}
         and not any(env.get(name) for name in _OTHER_DISCOVERY)
     )
@@ -130,6 +132,27 @@ def write_profile(folder: Path, participants: int, env: Mapping[str, str]) -> di
     file = folder / f'fastdds_{"loopback" if loopback else "subnet"}_{participants}.xml'
     file.write_text(profile(participants, loopback=loopback), encoding='utf-8')
     return {_of_this_version(PROFILE_VARIABLES): str(file)}
+
+
+def environment_for_all(name: str, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables for a process that is to find those of all dataflows; none where the user has chosen.
+
+    Args:
+        name: The profile is written into the folder of a dataflow of this name.
+        env: The environment.
+
+    Raises:
+        ManagerError: the profile cannot be written.
+
+    """
+    if not wants_profile(env):
+        return {}
+    folder = dataflow_folder(name)
+    try:
+        return write_profile(folder, ALL_PARTICIPANTS, env)
+    except OSError as error:
+        msg = f'{error.filename}: {error.strerror}; set ROS_LOG_DIR to a folder that can be written'
+        raise ManagerError(msg) from error
 
 
 def _of_this_version(names: tuple[str, str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
 import tempfile
@@ -52,15 +54,27 @@ def dataflow_folder(name: str) -> Path:
 def make_run_folder(dataflow: Dataflow, run_id: str) -> Path:
     """Create the folder of a run and write the dataflow into it as JSON.
 
+    It is named after the run. Where that is taken, since machines share a disk or a machine begins its share of the run
+    anew, a number follows.
+
     Raises:
         ManagerError: it cannot be written.
 
     """
-    folder = dataflow_folder(dataflow.name) / run_id
+    parent = dataflow_folder(dataflow.name)
     try:
-        folder.mkdir()
+        folder = _new_folder(parent, run_id)
         (folder / 'dataflow.json').write_text(json.dumps(dataflow.descriptor, default=str), encoding='utf-8')
     except OSError as error:
-        msg = f'{folder}: {error.strerror}; set ROS_LOG_DIR to a folder that can be written'
+        msg = f'{error.filename}: {error.strerror}; set ROS_LOG_DIR to a folder that can be written'
         raise ManagerError(msg) from error
     return folder
+
+
+def _new_folder(parent: Path, run_id: str) -> Path:
+    for number in itertools.count(1):
+        folder = parent / (run_id if number == 1 else f'{run_id}-{number}')
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir()
+            return folder
+    raise AssertionError

@@ -8,13 +8,25 @@ from typing import Any
 import pytest
 from rclpy.parameter import Parameter
 
+from adora_ros.coordinator.orders import Orders
 from adora_ros.coordinator.parameters import RecordParameters, Value
 from adora_ros.coordinator.protocol import ReportKind
 from adora_ros.coordinator.records import BuildRecord, DataflowRecord, MachineRecord, Status
 from adora_ros.coordinator.storenode import from_message, to_message
 from coordinator.build import STAMP, Fixture, record, report, step
 
-DATAFLOW = ('name', 'descriptor', 'status', 'error', 'machines', 'generation', 'created_at', 'updated_at')
+DATAFLOW = (
+    'name',
+    'descriptor',
+    'status',
+    'error',
+    'machines',
+    'wanted',
+    'file',
+    'generation',
+    'created_at',
+    'updated_at',
+)
 BUILD = ('name', 'machine', 'status', 'error', 'generation', 'created_at', 'updated_at')
 MACHINE = ('hostname', 'status', 'generation', 'created_at', 'updated_at')
 
@@ -31,7 +43,10 @@ class Server:
         ):
             self.fixture.store.put(made)
         self.now = 0.0
-        self.parameters = RecordParameters(self.fixture.registry, clock=lambda: self.now, label=lambda: 'now')
+        registry = self.fixture.registry
+        self.parameters = RecordParameters(
+            registry, accept=Orders(registry).accept, clock=lambda: self.now, label=lambda: 'now'
+        )
         self.get = self.parameters.get
         self.set = self.parameters.set_atomically
 
@@ -90,6 +105,8 @@ def test_values(server: Server) -> None:
         'dataflows.u1.status': 'Pending',
         'dataflows.u1.error': '',
         'dataflows.u1.machines': ('A', 'B'),
+        'dataflows.u1.wanted': '',
+        'dataflows.u1.file': '',
         'dataflows.u1.generation': 1,
         'dataflows.u1.created_at': STAMP,
         'dataflows.u1.updated_at': STAMP,
@@ -222,7 +239,7 @@ def test_what_is_refused_changes_nothing(server: Server, case: str) -> None:
 def test_an_unknown_name_is_refused_with_the_known_ones(server: Server) -> None:
     assert server.set({'use_sim_time': 1}) == (
         'there can be no parameter use_sim_time; what can be set is '
-        'dataflows.<uuid>.{name, descriptor, status, error, machines, generation}; '
+        'dataflows.<uuid>.{name, descriptor, status, error, machines, wanted, file, generation}; '
         'builds.<uuid>.{name, machine, status, error, generation}; machines.<id>.{hostname, status, generation}'
     )
 

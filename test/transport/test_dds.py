@@ -28,29 +28,28 @@ HOLDER = 'import fcntl, sys; f = open(sys.argv[1], "ab"); fcntl.flock(f, 2); pri
 
 
 @pytest.mark.parametrize(
-    ('env', 'one_host', 'wanted'),
+    ('env', 'wanted'),
     [
-        ({}, True, True),
-        ({}, False, False),
-        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}, True, True),
-        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}, True, True),
-        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'localhost'}, True, True),
-        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': ''}, True, True),
-        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF'}, True, False),
-        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SYSTEM_DEFAULT'}, True, False),
-        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF', 'ROS_LOCALHOST_ONLY': '1'}, True, True),
-        ({'RMW_IMPLEMENTATION': 'rmw_fastrtps_cpp'}, True, True),
-        ({'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'}, True, False),
-        ({'RMW_IMPLEMENTATION': 'rmw_zenoh_cpp'}, True, False),
-        ({'FASTDDS_DEFAULT_PROFILES_FILE': '/mine.xml'}, True, False),
-        ({'FASTRTPS_DEFAULT_PROFILES_FILE': '/mine.xml'}, True, False),
-        ({'ROS_DISCOVERY_SERVER': '10.0.0.1'}, True, False),
-        ({'ROS_STATIC_PEERS': '10.0.0.1'}, True, False),
-        ({'ROS_STATIC_PEERS': ''}, True, True),
+        ({}, True),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}, True),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}, True),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'localhost'}, True),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': ''}, True),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF'}, False),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SYSTEM_DEFAULT'}, False),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF', 'ROS_LOCALHOST_ONLY': '1'}, True),
+        ({'RMW_IMPLEMENTATION': 'rmw_fastrtps_cpp'}, True),
+        ({'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'}, False),
+        ({'RMW_IMPLEMENTATION': 'rmw_zenoh_cpp'}, False),
+        ({'FASTDDS_DEFAULT_PROFILES_FILE': '/mine.xml'}, False),
+        ({'FASTRTPS_DEFAULT_PROFILES_FILE': '/mine.xml'}, False),
+        ({'ROS_DISCOVERY_SERVER': '10.0.0.1'}, False),
+        ({'ROS_STATIC_PEERS': '10.0.0.1'}, False),
+        ({'ROS_STATIC_PEERS': ''}, True),
     ],
 )
-def test_the_profile_replaces_no_choice_of_the_user(env: dict[str, str], one_host: bool, wanted: bool) -> None:  # noqa: FBT001
-    assert dds.wants_profile(env, one_host=one_host) is wanted
+def test_the_profile_replaces_no_choice_of_the_user(env: dict[str, str], wanted: bool) -> None:  # noqa: FBT001
+    assert dds.wants_profile(env) is wanted
 
 
 def value(profile: str, *path: str) -> str | None:

@@ -50,5 +50,4 @@ def test_a_run_has_a_folder_with_the_dataflow_as_given(tmp_path: Path) -> None:
     assert folder == log_root() / 'flow' / 'some-uuid'
     descriptor = json.loads((folder / 'dataflow.json').read_text(encoding='utf-8'))
     assert descriptor == {'nodes': [{'id': 'n', 'path': 'n.py', 'env': {'A': 1}}]}
-    with pytest.raises(ManagerError, match='File exists; set ROS_LOG_DIR'):
-        make_run_folder(dataflow, 'some-uuid')
+    assert make_run_folder(dataflow, 'some-uuid') == log_root() / 'flow' / 'some-uuid-2'
