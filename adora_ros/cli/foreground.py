@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import shutil
 import signal
@@ -20,6 +21,7 @@ from adora_ros.dataflow.share import share
 from adora_ros.manager.eventstream import EventStream
 from adora_ros.manager.options import Listener, Options, Outcome
 from adora_ros.manager.processes import hold_stop_signals
+from adora_ros.manager.warm import WarmStarts
 
 if TYPE_CHECKING:
     import argparse
@@ -38,22 +40,26 @@ def run_file(arguments: argparse.Namespace) -> int:
         AdoraError: the manager cannot run; the text says why.
 
     """
-    options = options_of(arguments, arguments.file)
-    return run(options, arguments, load_for(options))
+    return run(options_of(arguments, arguments.file), arguments)
 
 
-def run(options: Options, arguments: argparse.Namespace, dataflow: Dataflow | None = None) -> int:
+def run(options: Options, arguments: argparse.Namespace) -> int:
     """Run a manager until it ends, show what happens, and return its exit code.
 
     Args:
         options: What to run.
         arguments: What :func:`adora_ros.cli.arguments.add_arguments` has put into the command line.
-        dataflow: The dataflow, if it has been loaded.
 
     Raises:
         AdoraError: the manager cannot run; the text says why.
 
     """
+    with contextlib.closing(WarmStarts()) as warm:
+        dataflow = load_for(options) if options.autostart else None
+        return _run(options, arguments, dataflow, warm)
+
+
+def _run(options: Options, arguments: argparse.Namespace, dataflow: Dataflow | None, warm: WarmStarts) -> int:
     hold_stop_signals()
     from adora_ros.manager.app import Manager  # noqa: PLC0415 - it needs rclpy, which nothing else here does
 
@@ -70,7 +76,8 @@ def run(options: Options, arguments: argparse.Namespace, dataflow: Dataflow | No
     stream = None
     try:
         stream = EventStream(arguments.events) if arguments.events else None
-        manager = Manager(options, console if stream is None else Both(console, stream), dataflow=dataflow)
+        listener = console if stream is None else Both(console, stream)
+        manager = Manager(options, listener, dataflow=dataflow, warm=warm)
         outcome = asyncio.run(_main(manager, stream))
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run is over; there is nothing left to interrupt
         columns = shutil.get_terminal_size().columns if is_terminal else UNLIMITED

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adora_ros.cli.arguments import add_arguments
-from adora_ros.cli.foreground import load_for, options_of, run
+from adora_ros.cli.foreground import options_of, run
 from adora_ros.cli.main import EXIT_CODES, STOPPING, guarded
 from adora_ros.errors import ManagerError
 
@@ -86,7 +86,7 @@ def _run(arguments: argparse.Namespace) -> int:
         run_id=arguments.run_id,
         rest=arguments.rest,
     )
-    return run(options, arguments, load_for(options) if options.autostart else None)
+    return run(options, arguments)
 
 
 def _wait(arguments: argparse.Namespace) -> int:

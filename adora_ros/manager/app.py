@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from adora_ros.dataflow import Dataflow
     from adora_ros.manager.environment import RunContext
+    from adora_ros.manager.warm import WarmStarts
 
 STATUS_PERIOD = 1.0
 """Seconds between two publications of an unchanged status."""
@@ -55,15 +56,24 @@ class Manager:
     :class:`adora_ros.manager.ros.Control` are called on the ROS thread or a worker thread and wait for the loop.
     """
 
-    def __init__(self, options: Options, listener: Listener, *, dataflow: Dataflow | None = None) -> None:
+    def __init__(
+        self,
+        options: Options,
+        listener: Listener,
+        *,
+        dataflow: Dataflow | None = None,
+        warm: WarmStarts | None = None,
+    ) -> None:
         """Prepare a manager.
 
         Args:
             options: What to run and how.
             listener: Whoever shows what happens.
             dataflow: The dataflow, if it has been loaded already.
+            warm: Starts nodes warm, and is closed with the manager; None to start all of them cold.
 
         """
+        self._warm = warm
         self._options = options
         self._listener = listener
         self._dataflow = dataflow
@@ -126,9 +136,13 @@ class Manager:
         told = (self._phase.take, self._listener.event, node.publish_event, self._log_event, self._on_event)
         for listener in (*told, self._reporting.event):
             self._journal.listen(listener)
+        if self._warm is not None:
+            self._warm.attach(lambda text: self._journal.write(EventKind.WARNING, text))
         try:
             return await self._serve()
         finally:
+            if self._warm is not None:
+                self._warm.close()
             self._pump.close()
             self._ros.close()
 
@@ -286,6 +300,7 @@ class Manager:
             journal=self._journal,
             ros=ForeignNodes(self._ros),
             lines=open_lines(self._context, self._ros.node, self._journal, self._loop),
+            warm=self._warm,
             counters=self._counters,
         )
         self._idle.clear()

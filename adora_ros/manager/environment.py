@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adora_ros.compat import with_shims
 from adora_ros.dataflow import Dataflow, InputSpec, NodeKind, NodeSource, NodeSpec, OutputSpec, TimerSource, graph
 from adora_ros.transport.contract import (
     CONFIG_VARIABLE,
@@ -21,6 +20,7 @@ from adora_ros.transport.contract import (
     OperatorConfig,
     OutputConfig,
 )
+from adora_ros.warm.environment import common_environment, script_environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,8 +94,8 @@ def environment(
 ) -> dict[str, str]:
     """Return the complete environment of a node's process."""
     own = dict(os.environ) if _is_own_interpreter(program) else _without_bootstrap(os.environ)
-    env = {**own, **context.env, **node.env, 'PYTHONUNBUFFERED': '1'}
-    env.setdefault('OPENBLAS_NUM_THREADS', '1')
+    env = {**own, **context.env, **node.env}
+    env = common_environment(env) if node.kind is NodeKind.ROS else script_environment(env)
     env[CONFIG_VARIABLE] = config.to_json()
     env[NOTIFY_VARIABLE] = notify_address
     env[RUN_VARIABLE] = context.run_id
@@ -103,7 +103,7 @@ def environment(
     env.pop(WATCHDOG_VARIABLE, None)
     if node.health_check_timeout is not None:
         env[WATCHDOG_VARIABLE] = str(int(node.health_check_timeout * 1e6))
-    return env if node.kind is NodeKind.ROS else with_shims(env)
+    return env
 
 
 def _without_bootstrap(env: Mapping[str, str]) -> dict[str, str]:

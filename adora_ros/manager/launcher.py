@@ -6,22 +6,27 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from adora_ros.dataflow import NodeSpec, command
+from adora_ros.dataflow import NodeKind, NodeSpec
+from adora_ros.dataflow import command as command_line
 from adora_ros.errors import SpawnError
 from adora_ros.manager.control import ControlSocket
 from adora_ros.manager.environment import INCARNATION_VARIABLE, RunContext, environment, node_config
 from adora_ros.manager.incarnation import Channels, Incarnation, Owner, socket_address
 from adora_ros.manager.logs import LogFile, LogPump
 from adora_ros.manager.notify import NotifySocket
-from adora_ros.manager.processes import Command, Processes
+from adora_ros.manager.processes import Command
+from adora_ros.manager.warm import ColdError, runs_script
 from adora_ros.transport import lifepage
 from adora_ros.transport.contract import RUN_VARIABLE
 from adora_ros.transport.lifepage import LifePage
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Awaitable, Callable
 
     from adora_ros.manager.lines import Lines
+    from adora_ros.manager.processes import Child, Processes
+    from adora_ros.manager.warm import WarmStarts
 
 
 class Launcher:
@@ -32,25 +37,56 @@ class Launcher:
         context: RunContext,
         *,
         processes: Processes,
+        warm: WarmStarts | None,
+        on_cold: Callable[[NodeSpec, str], None],
         pump: LogPump,
         lines: Lines,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
+        """Prepare to start the nodes of a run.
+
+        Args:
+            context: The run.
+            processes: Starts processes cold.
+            warm: Starts processes warm; None to start all of them cold.
+            on_cold: Told why a node that could be started warm is not.
+            pump: Takes what nodes print.
+            lines: Sends what nodes print where it is to be sent.
+            loop: The event loop.
+
+        """
         self._context = context
         self._processes = processes
+        self._warm = warm
+        self._on_cold = on_cold
         self._pump = pump
         self._lines = lines
         self._loop = loop
         self._logs = {node.id: _log_file(context, node) for node in context.dataflow.nodes}
 
-    def start(self, node: NodeSpec, number: int, *, closed_inputs: tuple[str, ...], owner: Owner) -> Incarnation:
+    async def start(
+        self,
+        node: NodeSpec,
+        number: int,
+        *,
+        closed_inputs: tuple[str, ...],
+        owner: Owner,
+        admit: Callable[[], Awaitable[None]],
+    ) -> Incarnation:
         """Start incarnation ``number`` of a node; nothing is left over if that fails.
+
+        Args:
+            node: The node.
+            number: Of the incarnation.
+            closed_inputs: Inputs whose source has ended.
+            owner: Of the incarnation.
+            admit: Waits until a process that takes long to become ready may start.
 
         Raises:
             SpawnError: it cannot be started.
 
         """
-        argv = command(node, use_sim_time=self._context.use_sim_time)
+        argv = command_line(node, use_sim_time=self._context.use_sim_time)
         with contextlib.ExitStack() as undo:
             try:
                 notify = NotifySocket(socket_address(self._context.run_id))
@@ -71,20 +107,31 @@ class Launcher:
                 life_fd=life_fd,
                 closed_inputs=closed_inputs,
             )
-            child = self._processes.spawn(
-                Command(
-                    argv=argv,
-                    env=environment(self._context, node, config, notify.address, argv[0]),
-                    cwd=self._context.dataflow.directory,
-                    pass_fds=(control.child_fd, life_fd),
-                    cpu_affinity=node.cpu_affinity,
-                )
+            command = Command(
+                argv=argv,
+                env=environment(self._context, node, config, notify.address, argv[0]),
+                cwd=self._context.dataflow.directory,
+                pass_fds=(control.child_fd, life_fd),
+                cpu_affinity=node.cpu_affinity,
             )
+            child = await self._spawn(node, command, admit)
             undo.pop_all()
         control.hand_over()
         os.close(life_fd)
         self._pump.attach(node.id, child.outputs, self._logs[node.id], self._lines.tap(node.id))
         return Incarnation(node, number, child, Channels(notify=notify, control=control, life=life), owner, self._loop)
+
+    async def _spawn(self, node: NodeSpec, command: Command, admit: Callable[[], Awaitable[None]]) -> Child:
+        """Start a process, warm if that is possible."""
+        is_script = runs_script(command)
+        if is_script and self._warm is not None and node.warm is not False:
+            try:
+                return await self._warm.spawn(command)
+            except ColdError as reason:
+                self._on_cold(node, str(reason))
+        if is_script or node.kind is NodeKind.ROS:
+            await admit()
+        return self._processes.spawn(command)
 
     def close(self) -> None:
         """Give the log files back."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from adora_ros.errors import SpawnError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +55,10 @@ class Child(Protocol):
     def outputs(self) -> tuple[int, int]:
         """Read ends of standard output and standard error; whoever takes them closes them."""
 
+    @property
+    def is_warm(self) -> bool:
+        """Whether it was forked from a warm process."""
+
     def reap(self) -> int:
         """Return the exit code, negative for a signal, of a process whose pidfd is readable; closes the pidfd."""
 
@@ -86,17 +90,39 @@ class Processes(Protocol):
 class PosixChild:
     """A child of this process."""
 
-    def __init__(self, process: subprocess.Popen[bytes], outputs: tuple[int, int]) -> None:
-        self._process = process
-        self.pid = process.pid
-        self.pidfd = os.pidfd_open(process.pid)
+    def __init__(
+        self, pid: int, outputs: tuple[int, int], *, wait: Callable[[], int] | None = None, is_warm: bool = False
+    ) -> None:
+        """Take a process that has been started.
+
+        Args:
+            pid: Its id.
+            outputs: Read ends of its standard output and standard error.
+            wait: Waits for its end and returns the exit code; by default the process is waited for here.
+            is_warm: Whether it was forked from a warm process.
+
+        """
+        self.pid = pid
+        self.pidfd = os.pidfd_open(pid)
         self.outputs = outputs
+        self.is_warm = is_warm
+        self.is_reaped = False
+        self._wait = wait or self._wait_here
 
     def reap(self) -> int:
         """Return the exit code, negative for a signal."""
-        code = self._process.wait()
+        code = self._wait()
         os.close(self.pidfd)
+        self.is_reaped = True
         return code
+
+    def kill(self) -> None:
+        """Send SIGKILL to the process itself."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def _wait_here(self) -> int:
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def signal_group(self, number: int) -> None:
         """Send a signal to what is left of the group."""
@@ -108,6 +134,8 @@ class PosixChild:
 
         A zombie of the group is nobody's resource any more, and where init does not reap it stays for ever.
         """
+        if self.is_reaped:
+            _reap_adopted(self.pid)
         try:
             os.killpg(self.pid, 0)
         except ProcessLookupError:
@@ -146,12 +174,9 @@ class PosixProcesses:
 def _spawn(command: Command) -> PosixChild:
     """Start a process; nothing of it is left if that fails."""
     with contextlib.ExitStack() as undo, contextlib.ExitStack() as child_ends:
-        ends: list[tuple[int, int]] = []
-        for _stream in ('stdout', 'stderr'):
-            ends.append(os.pipe2(os.O_CLOEXEC))
-            undo.callback(os.close, ends[-1][0])
-            child_ends.callback(os.close, ends[-1][1])
-        (out_read, out_write), (err_read, err_write) = ends
+        outputs, (out_write, err_write) = output_pipes(undo)
+        child_ends.callback(os.close, out_write)
+        child_ends.callback(os.close, err_write)
         process = subprocess.Popen(
             command.argv,
             env=dict(command.env),
@@ -165,13 +190,31 @@ def _spawn(command: Command) -> PosixChild:
         undo.callback(process.wait)
         undo.callback(process.kill)
         if command.cpu_affinity:
-            _limit_cpus(process.pid, command.cpu_affinity, err_write)
-        child = PosixChild(process, (out_read, err_read))
+            limit_cpus(process.pid, command.cpu_affinity, err_write)
+        child = PosixChild(process.pid, outputs, wait=process.wait)
         undo.pop_all()
         return child
 
 
-def _limit_cpus(pid: int, cpus: tuple[int, ...], stderr: int) -> None:
+def output_pipes(undo: contextlib.ExitStack) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the read ends and the write ends of pipes for standard output and standard error.
+
+    Args:
+        undo: Closes the read ends.
+
+    """
+    out_read, out_write = os.pipe2(os.O_CLOEXEC)
+    undo.callback(os.close, out_read)
+    try:
+        err_read, err_write = os.pipe2(os.O_CLOEXEC)
+    except OSError:
+        os.close(out_write)
+        raise
+    undo.callback(os.close, err_read)
+    return (out_read, err_read), (out_write, err_write)
+
+
+def limit_cpus(pid: int, cpus: tuple[int, ...], stderr: int) -> None:
     """Let a process run on some CPUs only; where there are none of them it runs on all, and says so, as in dora."""
     try:
         os.sched_setaffinity(pid, cpus)
@@ -179,6 +222,13 @@ def _limit_cpus(pid: int, cpus: tuple[int, ...], stderr: int) -> None:
         return
     except (OSError, ValueError, OverflowError) as error:
         os.write(stderr, f'cpu_affinity {list(cpus)} has no effect: {error}\n'.encode())
+
+
+def _reap_adopted(group: int) -> None:
+    """Reap what has come to be a child of this process while it took orphans."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitid(os.P_PGID, group, os.WEXITED | os.WNOHANG) is not None:
+            pass
 
 
 def _environment(folder: str) -> set[bytes]:

@@ -7,7 +7,6 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from adora_ros.dataflow import NodeKind, RestartPolicy, graph
-from adora_ros.errors import SpawnError
 from adora_ros.inputs import StopCause
 from adora_ros.manager.bringup import BringUp, RosLink
 from adora_ros.manager.events import EventKind, Level
@@ -15,6 +14,7 @@ from adora_ros.manager.guard import Guard
 from adora_ros.manager.incarnation import stop_ladder
 from adora_ros.manager.launcher import Launcher
 from adora_ros.manager.report import describe
+from adora_ros.manager.starts import Starts
 from adora_ros.manager.stragglers import Stragglers
 from adora_ros.supervision import (
     AllInputsClosedNotice,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from adora_ros.manager.lines import Lines
     from adora_ros.manager.logs import LogPump
     from adora_ros.manager.processes import Processes
+    from adora_ros.manager.warm import WarmStarts
 
 LINES_PATIENCE = 60.0
 """Seconds that what follows from the end of a node waits until what it printed has been received, where it is sent."""
@@ -65,6 +66,7 @@ class Run:
         journal: Journal,
         ros: RosLink,
         lines: Lines,
+        warm: WarmStarts | None = None,
         counters: Counters | None = None,
     ) -> None:
         self.context = context
@@ -82,7 +84,10 @@ class Run:
         folder = None if self._memory is None else self._memory.folder
         self._guard = Guard(context.run_id, self._loop, folder)
         self._lines = lines
-        self._launcher = Launcher(context, processes=processes, pump=pump, lines=lines, loop=self._loop)
+        self._launcher = Launcher(
+            context, processes=processes, warm=warm, on_cold=self._started_cold, pump=pump, lines=lines, loop=self._loop
+        )
+        self._starts = Starts(self._launcher, context.dataflow, self)
         self._bring_up = BringUp(
             context.dataflow, self.live, ros=ros, owner=self, journal=journal, last_complaint=pump.last_complaint
         )
@@ -167,6 +172,7 @@ class Run:
 
     def connected(self, incarnation: Incarnation) -> None:
         """Bring the node to where its dataflow is."""
+        self._starts.settled(incarnation.spec.id)
         self._bring_up.begin(incarnation)
 
     def can_receive(self, incarnation: Incarnation) -> bool:
@@ -244,6 +250,7 @@ class Run:
 
     def exited(self, incarnation: Incarnation, end: Exit) -> None:
         """Record the exit of the process itself, at once."""
+        self._starts.settled(incarnation.spec.id)
         self._record(ProcessEnded(incarnation.spec.id, incarnation.number, end))
 
     def ended(self, incarnation: Incarnation, end: Exit) -> None:
@@ -314,6 +321,8 @@ class Run:
         elif isinstance(effect, StopProcess):
             if effect.node in self.live:
                 self._bring_up.stop(self.live[effect.node])
+            else:
+                self._starts.cancel(effect.node)
         elif isinstance(effect, ProcessEnded):
             self.errors[effect.node] = effect.end.detail or self.errors.get(effect.node, '')
         elif isinstance(effect, NodeEnded):
@@ -349,27 +358,42 @@ class Run:
         incarnation = self.live.get(consumer)
         if incarnation is not None:
             incarnation.tell(op, **keys)
+        else:
+            self._starts.tell(consumer, op, keys)
 
     # Processes
 
     def _spawn(self, node_id: str, number: int) -> None:
         if number > 0:
             self.counters = self.counters.plus(restarts=1)
-        node = self.context.dataflow.node(node_id)
-        closed = self.supervisor.closed_inputs(node_id)
-        try:
-            incarnation = self._launcher.start(node, number, closed_inputs=closed, owner=self)
-        except SpawnError as error:
-            end = Exit(cause=ExitCause.SPAWN, detail=str(error))
-            self._record(ProcessEnded(node_id, number, end))
-            self._loop.call_soon(self._exited, node_id, number, end)
-            return
-        self.live[node_id] = incarnation
+        self._starts.begin(self.context.dataflow.node(node_id), number, self.supervisor.closed_inputs(node_id))
+
+    def started(self, incarnation: Incarnation) -> None:
+        """Take charge of a new process."""
+        node = incarnation.spec
+        self.live[node.id] = incarnation
         self._expect_inputs(node)
         self._guard.add(incarnation.child.pid, interrupt=node.kind is NodeKind.ROS)
-        self._write(EventKind.NODE_STARTING, f'started (pid {incarnation.child.pid})', incarnation, level=Level.DEBUG)
+        text = f'started (pid {incarnation.child.pid})'
+        self._write(EventKind.NODE_STARTING, text, incarnation, level=Level.DEBUG, warm=incarnation.child.is_warm)
         if node.kind is NodeKind.ROS:
             self._bring_up.begin(incarnation)
+
+    def unwanted(self, incarnation: Incarnation) -> None:
+        """Stop a process that was to be stopped before it was there."""
+        self._bring_up.stop(incarnation)
+
+    def not_started(self, node: str, number: int, error: str) -> None:
+        """Let supervision decide over a node that got no process."""
+        end = Exit(cause=ExitCause.SPAWN, detail=error) if error else Exit(cause=ExitCause.CLEAN, code=0)
+        if error:
+            self._record(ProcessEnded(node, number, end))
+        self._exited(node, number, end)
+
+    def _started_cold(self, node: NodeSpec, reason: str) -> None:
+        """Say why a node is not started warm, loudly if that was asked for."""
+        level = Level.WARN if node.warm else Level.DEBUG
+        self._journal.write(EventKind.WARNING, f'started cold: {reason}', node=node.id, level=level)
 
     def _expect_inputs(self, node: NodeSpec) -> None:
         """Note that a process that will tell of its first messages has had none."""

@@ -1,7 +1,8 @@
 """Runs a manager as ``adora run`` does, and tells what happens as JSON, one object a line.
 
 Usage: ``program.py FILE OPTION=VALUE ...`` with the fields of :class:`adora_ros.manager.options.Options` as JSON, and
-``stop_at``, the kind of event at which the manager is asked to stop, before the event loop does anything else.
+``stop_at``, the kind of event at which the manager is asked to stop, before the event loop does anything else, and
+``warm``, whether nodes may be started warm (default: no).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from adora_ros.dataflow import load
 from adora_ros.errors import AdoraError
 from adora_ros.manager.app import Manager
 from adora_ros.manager.options import Options
+from adora_ros.manager.warm import WarmStarts
 
 if TYPE_CHECKING:
     from adora_ros.manager.events import ManagerEvent
@@ -54,9 +56,10 @@ def main() -> int:
     """Run the manager and return its exit code."""
     given = {name: json.loads(value) for name, _, value in (text.partition('=') for text in sys.argv[2:])}
     lines = JsonLines(given.pop('stop_at', ''))
+    warm = WarmStarts() if given.pop('warm', False) else None
     options = Options(file=Path(sys.argv[1]), **given)
     dataflow = load(options.file, name=options.name) if options.autostart else None
-    lines.manager = Manager(options, lines, dataflow=dataflow)
+    lines.manager = Manager(options, lines, dataflow=dataflow, warm=warm)
     try:
         outcome = asyncio.run(lines.manager.main())
     except AdoraError as error:

@@ -60,7 +60,7 @@ class Starter:
         """Kill what is left."""
         for child in self.children:
             child.signal_group(signal.SIGKILL)
-            if child._process.returncode is None:
+            if not child.is_reaped:
                 child.reap()
             for fd in child.outputs:
                 os.close(fd)
