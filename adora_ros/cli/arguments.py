@@ -25,6 +25,20 @@ exit codes:
   2    bad input: the file or the command line is wrong, or the name is taken
   130  with --attach, stopped by Ctrl-C
 """
+BUILDS = """\
+exit codes:
+  0    all is built
+  1    a command failed; the message names its node
+  2    bad input: the file or the command line is wrong
+"""
+CLEANS = """\
+exit codes:
+  0    done
+  1    something could not be removed; the message names it
+  2    the command line is wrong
+"""
+CLEAN_AGE = 7 * 86400.0
+"""Seconds for which logs are kept."""
 ANSWERS = """\
 exit codes:
   0    done
@@ -195,6 +209,31 @@ def fill_node(parser: argparse.ArgumentParser) -> None:
     _add_node(info)
     _add_json(info)
     _finish(info, later('look', 'node_info'))
+
+
+def fill_build(parser: argparse.ArgumentParser) -> None:
+    """Add what ``build`` takes, but for the file."""
+    parser.add_argument('--name', metavar='NAME', help="name of the dataflow (default: the file's stem)")
+    parser.add_argument(
+        '-n', '--node', metavar='NODE', action='append', default=[], help='only this node; may be repeated'
+    )
+    _finish(parser, later('build', 'build'), what='for the coordinator, which notes the build if there is one')
+    parser.epilog = BUILDS
+
+
+def fill_clean(parser: argparse.ArgumentParser) -> None:
+    """Add what ``clean`` takes."""
+    parser.add_argument(
+        '--older-than',
+        metavar='TIME',
+        type=duration,
+        default=CLEAN_AGE,
+        help='only logs to which nothing was added for this time, such as 12h or 30d (default: 7d)',
+    )
+    parser.add_argument('--dry-run', action='store_true', help='only say what would be removed')
+    parser.epilog = CLEANS
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.set_defaults(command=later('clean', 'clean'))
 
 
 def _add_node(parser: argparse.ArgumentParser) -> None:

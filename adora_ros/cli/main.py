@@ -110,6 +110,11 @@ def _fill_start(parser: argparse.ArgumentParser) -> None:
     operate.fill_start(parser)
 
 
+def _fill_build(parser: argparse.ArgumentParser) -> None:
+    _add_file(parser)
+    operate.fill_build(parser)
+
+
 def _fill_validate(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     _add_name(parser)
@@ -151,5 +156,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     'node': ('restart, stop, start or look at one node', operate.fill_node),
     'logs': ('show what the nodes of a run printed', operate.fill_logs),
     'events': ('show what happened and what happens', operate.fill_events),
+    'build': ('run what builds the nodes of a dataflow', _fill_build),
+    'clean': ('remove old logs and what dead processes left', operate.fill_clean),
     'schema': ('print the JSON Schema of the dataflow YAML', _fill_schema),
 }

@@ -38,17 +38,26 @@ def load(
 
     """
     file = Path(path)
+    return loads(read(file), path=file, name=name, namespace=namespace, env=env)
+
+
+def read(file: Path) -> str:
+    """Return the text of a dataflow file.
+
+    Raises:
+        DataflowErrors: it cannot be read, or is no text.
+
+    """
     try:
         raw = file.read_bytes()
     except OSError as error:
         raise _at(file, 1, 1, f'cannot be read: {error.strerror}') from error
     try:
-        text = raw.decode('utf-8-sig')
+        return raw.decode('utf-8-sig')
     except UnicodeDecodeError as error:
         before = raw[: error.start]
         column = error.start - before.rfind(b'\n')
         raise _at(file, before.count(b'\n') + 1, column, 'this is not UTF-8 text; save the file as UTF-8') from error
-    return loads(text, path=file, name=name, namespace=namespace, env=env)
 
 
 def loads(

@@ -22,7 +22,7 @@ KINDS = ('hub',)
 """Those of them that say what a node is, in place of ``path`` and ``ros``."""
 
 _NO_EFFECT = {
-    'build': 'run the command yourself before the dataflow',
+    'build': 'run `adora build` before the dataflow',
     'input_types': 'give an input a `type` to check ROS message types',
     'output_types': 'give an output a `type` to check ROS message types',
     'output_metadata': 'metadata is not checked',

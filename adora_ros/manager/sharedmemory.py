@@ -70,7 +70,7 @@ class SharedMemory:
     def close(self) -> None:
         """Remove the folder with all that is in it."""
         if self.folder is not None:
-            _remove(self.folder)
+            remove_folder(self.folder)
             self.folder = None
             os.close(self._lock)
 
@@ -82,14 +82,19 @@ class SharedMemory:
 
 def remove_dead_folders(prefix: str = PAYLOAD_FOLDER_PREFIX, *, min_age: float = MIN_AGE) -> int:
     """Remove the folders of this user's managers that are gone; return how many there were."""
+    folders = dead_folders(prefix, min_age=min_age)
+    for folder in folders:
+        remove_folder(folder)
+    return len(folders)
+
+
+def dead_folders(prefix: str = PAYLOAD_FOLDER_PREFIX, *, min_age: float = MIN_AGE) -> list[Path]:
+    """Return the folders of this user's managers that are gone."""
     parent, start = Path(prefix).parent, Path(prefix).name
-    removed = 0
-    with contextlib.suppress(OSError):
-        for folder in parent.glob(f'{start}*'):
-            if _is_dead(folder, min_age):
-                _remove(folder)
-                removed += 1
-    return removed
+    try:
+        return [folder for folder in parent.glob(f'{start}*') if _is_dead(folder, min_age)]
+    except OSError:
+        return []
 
 
 def remove_file(path: Path) -> None:
@@ -125,7 +130,8 @@ def _is_dead(folder: Path, min_age: float) -> bool:
     return True
 
 
-def _remove(folder: Path) -> None:
+def remove_folder(folder: Path) -> None:
+    """Remove a folder with all of its files of values."""
     with contextlib.suppress(OSError):
         for file in folder.iterdir():
             remove_file(file)

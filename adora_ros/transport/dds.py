@@ -168,16 +168,23 @@ def clean_segments(folder: Path = SHM, *, min_age: float = 5.0) -> int:
     dead, which is the rule of ``fastdds shm clean``. Files younger than ``min_age`` seconds are left alone: their
     owner may be between creating and locking them.
     """
-    removed = 0
-    names = [name for name in _listing(folder) if _SEGMENT_LOCK.fullmatch(name)]
-    for name in names:
-        lock = folder / name
-        if _owner_is_dead(lock, min_age):
-            for path in (folder / name[: -len('_el')], lock):
-                with contextlib.suppress(OSError):
-                    path.unlink()
-            removed += 1
-    return removed
+    locks = dead_segments(folder, min_age=min_age)
+    for lock in locks:
+        remove_segment(lock)
+    return len(locks)
+
+
+def dead_segments(folder: Path = SHM, *, min_age: float = 5.0) -> list[Path]:
+    """Return the lock files of the segments that :func:`clean_segments` removes."""
+    locks = [folder / name for name in _listing(folder) if _SEGMENT_LOCK.fullmatch(name)]
+    return [lock for lock in locks if _owner_is_dead(lock, min_age)]
+
+
+def remove_segment(lock: Path) -> None:
+    """Remove a segment and its lock file."""
+    for path in (lock.with_name(lock.name.removesuffix('_el')), lock):
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def _listing(folder: Path) -> list[str]:

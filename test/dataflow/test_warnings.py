@@ -22,7 +22,7 @@ NODE = 'nodes:\n  - id: a\n    path: a.py\n    outputs: [o]\n    restart_policy:
 @pytest.mark.parametrize(
     ('lines', 'expected'),
     [
-        ('build: make', '6:5: warning: node `a`: `build` has no effect here; run the command yourself before the dataflow'),
+        ('build: make', '6:5: warning: node `a`: `build` has no effect here; run `adora build` before the dataflow'),
         ('output_types: {o: std/core/v1/Int32}', '6:5: warning: node `a`: `output_types` has no effect here; give an output a `type` to check ROS message types'),
         ('input_types: {o: std/core/v1/Int32}', '6:5: warning: node `a`: `input_types` has no effect here; give an input a `type` to check ROS message types'),
         ('output_metadata: {o: [k]}', '6:5: warning: node `a`: `output_metadata` has no effect here; metadata is not checked'),
