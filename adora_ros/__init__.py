@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         StopCause,
     )
     from adora_ros.node import InputTracker, Node
+    from adora_ros.testing import MockNode
 
 __all__ = [
     'DataflowBuilder',
@@ -36,6 +37,7 @@ __all__ = [
     'InputRecovered',
     'InputState',
     'InputTracker',
+    'MockNode',
     'Node',
     'NodeFailed',
     'NodeRestarted',
@@ -46,6 +48,7 @@ __all__ = [
 _PLACES = {
     'DataflowBuilder': 'adora_ros.dataflow.builder',
     'InputTracker': 'adora_ros.node',
+    'MockNode': 'adora_ros.testing',
     'Node': 'adora_ros.node',
 }
 

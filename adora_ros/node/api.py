@@ -15,7 +15,7 @@ from adora_ros.errors import NodeError, TransportError
 from adora_ros.inputs import Error, Event, External, Input, Stop, as_dict
 from adora_ros.node import logbridge
 from adora_ros.node.answers import Answers, is_response, is_result
-from adora_ros.node.base import BaseNode
+from adora_ros.node.base import TIMEOUT_TEXT, BaseNode
 from adora_ros.node.config import descriptor, node_config
 from adora_ros.node.inbox import ExternalMessage, Item, Message, Phase, Tick
 from adora_ros.node.log import log_line
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from adora_ros.node.output import Output
-
-TIMEOUT_TEXT = 'Timeout event stream error: Receiver timed out'
 
 
 class ExternalSource(Protocol):

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from adora_ros.node.sample import Sample
 
 
+TIMEOUT_TEXT = 'Timeout event stream error: Receiver timed out'
+"""Text of the ``ERROR`` event when no other came in time."""
+
+
 class BaseNode(ABC):
     """Events and outputs of a node, on top of a few methods that say where they come from and go to."""
 

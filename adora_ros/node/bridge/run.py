@@ -14,7 +14,7 @@ from rclpy.parameter import Parameter
 from adora_ros.dataflow.bridge import ACTION, CLIENT, SERVICE, TOPICS
 from adora_ros.errors import TransportError
 from adora_ros.inputs import Error, Input, Stop, StopCause
-from adora_ros.node.api import TIMEOUT_TEXT
+from adora_ros.node.base import TIMEOUT_TEXT
 from adora_ros.node.bridge.action import ActionClient, ActionServer
 from adora_ros.node.bridge.link import POLL, BridgeNode
 from adora_ros.node.bridge.service import ServiceClient, ServiceServer
