@@ -44,6 +44,9 @@ EXAMPLES: Mapping[str, float | None] = {
 }
 """The examples that need nothing but pyarrow and numpy, and after how many seconds the endless ones are stopped."""
 
+KNOWN: Mapping[str, frozenset[str]] = {'python-logging': frozenset({'monitor: ERROR monitor caught error'})}
+"""Lines that only adora prints on purpose: in dora 1.1 `send_logs_as` misses what comes from Python's logging."""
+
 LIMIT = 90.0
 """Seconds that a run may take."""
 
@@ -166,7 +169,7 @@ def gather(lines: Iterable[tuple[str, str]], *, endless: bool) -> dict[str, froz
     return {node: kinds(texts, endless=endless) for node, texts in found.items()}
 
 
-def differences(dora: Outcome, adora: Outcome) -> list[str]:
+def differences(dora: Outcome, adora: Outcome, known: frozenset[str] = frozenset()) -> list[str]:
     """Return what two runs do not have in common, one line each."""
     found = []
     if dora.exit_code != adora.exit_code:
@@ -176,7 +179,9 @@ def differences(dora: Outcome, adora: Outcome) -> list[str]:
         if not any(map(_LOGGED.match, theirs)):
             ours = frozenset(line for line in ours if not _LOGGED.match(line))
         found += [f'{node}: only under dora: {line}' for line in sorted(theirs - ours)]
-        found += [f'{node}: only under adora: {line}' for line in sorted(ours - theirs)]
+        found += [
+            f'{node}: only under adora: {line}' for line in sorted(ours - theirs) if f'{node}: {line}' not in known
+        ]
     return found
 
 
@@ -194,7 +199,7 @@ def main() -> int:
     for name in options.examples or EXAMPLES:
         with tempfile.TemporaryDirectory() as folder:
             dora, adora = compare(options.checkout / 'examples' / name, options.dora.absolute(), Path(folder))
-        found = differences(dora, adora)
+        found = differences(dora, adora, KNOWN.get(name, frozenset()))
         different += bool(found)
         print(f'{name}: {"differs" if found else "as under dora"}', flush=True)
         for line in found:
