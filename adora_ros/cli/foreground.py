@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import gc
 import shutil
 import signal
 import sys
@@ -63,6 +64,7 @@ def _run(options: Options, arguments: argparse.Namespace, dataflow: Dataflow | N
     hold_stop_signals()
     from adora_ros.manager.app import Manager  # noqa: PLC0415 - it needs rclpy, which nothing else here does
 
+    gc.freeze()  # what has been imported stays: no search for garbage in it, above all not at the end
     is_terminal = sys.stdout.isatty()
     ink = Ink(color=wants_color(ColorMode(arguments.color), is_terminal=is_terminal))
     width = max((len(node.id) for node in dataflow.nodes), default=0) if dataflow is not None else 0

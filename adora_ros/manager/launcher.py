@@ -10,14 +10,14 @@ from adora_ros.dataflow import NodeKind, NodeSpec
 from adora_ros.dataflow import command as command_line
 from adora_ros.errors import SpawnError
 from adora_ros.manager.control import ControlSocket
-from adora_ros.manager.environment import INCARNATION_VARIABLE, RunContext, environment, node_config
+from adora_ros.manager.environment import RunContext, environment, node_config
+from adora_ros.manager.escaped import Escaped
 from adora_ros.manager.incarnation import Channels, Incarnation, Owner, socket_address
 from adora_ros.manager.logs import LogFile, LogPump
 from adora_ros.manager.notify import NotifySocket
 from adora_ros.manager.processes import Command
 from adora_ros.manager.warm import ColdError, runs_script
 from adora_ros.transport import lifepage
-from adora_ros.transport.contract import RUN_VARIABLE
 from adora_ros.transport.lifepage import LifePage
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Launcher:
         """
         self._context = context
         self._processes = processes
+        self._escaped = Escaped(processes, context.run_id, loop)
         self._warm = warm
         self._on_cold = on_cold
         self._pump = pump
@@ -138,13 +139,9 @@ class Launcher:
         for file in self._logs.values():
             self._pump.release(file)
 
-    def kill_escaped(self, incarnation: Incarnation) -> tuple[int, ...]:
+    async def kill_escaped(self, incarnation: Incarnation) -> tuple[int, ...]:
         """Kill what an incarnation started in sessions of its own; return the process ids."""
-        name = f'{incarnation.spec.id}/{incarnation.number}'
-        pids = tuple(self._processes.marked({RUN_VARIABLE: self._context.run_id, INCARNATION_VARIABLE: name}))
-        for pid in pids:
-            self._processes.kill(pid)
-        return pids
+        return await self._escaped.kill(f'{incarnation.spec.id}/{incarnation.number}')
 
 
 def _log_file(context: RunContext, node: NodeSpec) -> LogFile:

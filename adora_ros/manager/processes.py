@@ -83,6 +83,9 @@ class Processes(Protocol):
     def marked(self, marks: Mapping[str, str]) -> Iterator[int]:
         """Yield the ids of all live processes that carry these variables in their environment."""
 
+    def variable(self, pid: int, name: str) -> str | None:
+        """Return a variable that a process had in its environment at its start; None without it or the process."""
+
     def kill(self, pid: int) -> None:
         """Send SIGKILL to one process, if it still exists."""
 
@@ -164,6 +167,12 @@ class PosixProcesses:
             for entry in entries:
                 if entry.name.isdecimal() and wanted.issubset(_environment(entry.path)):
                     yield int(entry.name)
+
+    def variable(self, pid: int, name: str) -> str | None:
+        """Return a variable that a process had in its environment at its start; None without it or the process."""
+        prefix = f'{name}='.encode()
+        values = (entry[len(prefix) :] for entry in _environment(f'/proc/{pid}') if entry.startswith(prefix))
+        return next((os.fsdecode(value) for value in values), None)
 
     def kill(self, pid: int) -> None:
         """Send SIGKILL to one process, if it still exists."""

@@ -222,9 +222,10 @@ class ManagerNode(LifecycleNode):
         return work.result()
 
     def destroy_node(self) -> None:
-        """End the thread of the transitions, too."""
+        """Leave ROS, with the state machine, without which the participant would stay, and end the transitions."""
         self.transitions.shutdown(wait=False)
         super().destroy_node()
+        self._state_machine.destroy_when_not_in_use()
 
     def stand_down(self) -> None:
         """Deactivate unless somebody has done so."""

@@ -265,7 +265,7 @@ class Run:
     async def _ended_for_good(self, incarnation: Incarnation, end: Exit) -> None:
         """Kill what has left the process group, which takes a look at every process of the machine."""
         node = incarnation.spec.id
-        for pid in await self._loop.run_in_executor(None, self._launcher.kill_escaped, incarnation):
+        for pid in await self._launcher.kill_escaped(incarnation):
             self._write(EventKind.WARNING, f'killed process {pid}, which had left the group', incarnation)
         self.live.pop(node, None)
         self._bring_up.ended(node)

@@ -20,6 +20,7 @@ from adora_ros.node.control import ControlChannel
 from adora_ros.node.inbox import Inbox, Phase
 from adora_ros.node.ros import DataflowNode
 from adora_ros.transport.contract import ManagerOp, NodeConfig, NodeOp, shortened
+from adora_ros.transport.leaving import keep_factory
 from adora_ros.transport.lifepage import LifePage
 from adora_ros.transport.ports import PayloadCounts
 
@@ -121,6 +122,7 @@ class Runtime:
         self.ros.destroy_node()
         if self._owns_context:
             rclpy.try_shutdown()
+        keep_factory()
 
     def _end(self) -> None:
         self.ros.report_state()

@@ -12,6 +12,8 @@ from rclpy.context import Context
 from rclpy.experimental import EventsExecutor
 from rclpy.signals import SignalHandlerOptions
 
+from adora_ros.transport.leaving import keep_factory
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -76,6 +78,7 @@ class RosThread:
         if self._owns_context:
             with contextlib.suppress(RuntimeError):
                 self.context.shutdown()
+        keep_factory()
 
     def _end(self, rounds: int) -> None:
         self._closing = not rounds
