@@ -87,6 +87,10 @@ class CommandError(AdoraError, RuntimeError):
     """What a command was asked to do could not be done; nothing is wrong with the command line."""
 
 
+class BuildError(CommandError):
+    """What a node runs could not be cloned, downloaded or built."""
+
+
 class NotRunningError(CommandError, LookupError):
     """There is no such dataflow, node or record."""
 

@@ -217,6 +217,7 @@ def fill_build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '-n', '--node', metavar='NODE', action='append', default=[], help='only this node; may be repeated'
     )
+    parser.add_argument('--uv', action='store_true', help='run the `pip` lines with uv')
     _finish(parser, later('build', 'build'), what='for the coordinator, which notes the build if there is one')
     parser.epilog = BUILDS
 

@@ -9,6 +9,8 @@ from adora_ros.dataflow.loader import load, loads
 from adora_ros.dataflow.mermaid import mermaid
 from adora_ros.dataflow.model import (
     Dataflow,
+    DownloadOrigin,
+    GitOrigin,
     InputSpec,
     LogSource,
     NodeKind,
@@ -36,7 +38,9 @@ __all__ = [
     'Dataflow',
     'DataflowError',
     'DataflowErrors',
+    'DownloadOrigin',
     'Edge',
+    'GitOrigin',
     'InputSpec',
     'LogSource',
     'NodeKind',

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 
 def load(
-    path: Path | str, *, name: str | None = None, namespace: str = '', env: Mapping[str, str] | None = None
+    path: Path | str,
+    *,
+    name: str | None = None,
+    namespace: str = '',
+    env: Mapping[str, str] | None = None,
+    built: bool = True,
 ) -> Dataflow:
     """Read and validate a dataflow file.
 
@@ -31,6 +36,7 @@ def load(
         name: name of the dataflow; the file's stem unless given. What ROS forbids in it becomes ``_``.
         namespace: ROS namespace above that of the dataflow, which is its name; none unless given.
         env: environment variables on top of the ``env`` of the file's top level; that of a node still wins.
+        built: whether the programs and operators, which a build may make, must be there.
 
     Raises:
         DataflowErrors: everything that is wrong with the file.
@@ -38,7 +44,7 @@ def load(
 
     """
     file = Path(path)
-    return loads(read(file), path=file, name=name, namespace=namespace, env=env)
+    return loads(read(file), path=file, name=name, namespace=namespace, env=env, built=built)
 
 
 def read(file: Path) -> str:
@@ -67,6 +73,7 @@ def loads(
     name: str | None = None,
     namespace: str = '',
     env: Mapping[str, str] | None = None,
+    built: bool = True,
 ) -> Dataflow:
     """Validate the text of a dataflow file.
 
@@ -76,6 +83,7 @@ def loads(
         name: as for :func:`load`.
         namespace: as for :func:`load`.
         env: as for :func:`load`.
+        built: as for :func:`load`.
 
     Raises:
         DataflowErrors: everything that is wrong with the text.
@@ -95,7 +103,7 @@ def loads(
         msg = f'namespace: {error}'
         raise DataflowError(msg) from error
     dataflow = Resolver(
-        with_operators(draft, report), report, name=stem, namespace=own_namespace, env=env or {}
+        with_operators(draft, report), report, name=stem, namespace=own_namespace, env=env or {}, built=built
     ).resolve()
     report.raise_errors()
     return dataflow

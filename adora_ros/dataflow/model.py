@@ -207,6 +207,29 @@ class RosSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GitOrigin:
+    """A git repository that a node comes from."""
+
+    url: str
+    kind: str | None
+    """``branch``, ``tag`` or ``rev``; None for the default branch."""
+    reference: str | None
+    folder: Path
+    """Absolute path of the clone, which is the working directory of the node."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DownloadOrigin:
+    """A URL that a node's program comes from."""
+
+    url: str
+    sha256: str | None
+    """What the file must be, in lower case; None if anything will do."""
+    file: Path
+    """Absolute path of the downloaded file."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class OperatorSpec:
     """An operator, whose ports are those of its node that begin with its id and a slash."""
 
@@ -234,6 +257,10 @@ class NodeSpec:
     program: Path | None = None
     """Absolute path of what ``path`` names; None for a ``ros`` node."""
     args: tuple[str, ...] = ()
+    origin: GitOrigin | DownloadOrigin | None = None
+    """Where the program comes from if it is not the dataflow's own."""
+    build: tuple[str, ...] = ()
+    """Commands that make the program, in order."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Environment of the node's process on top of the manager's: the node's own ``env`` over that of the root."""
     ros: RosSpec | None = None
@@ -307,8 +334,12 @@ class Dataflow:
 
     @property
     def directory(self) -> Path:
-        """The folder of the YAML, which is the working directory of every node."""
+        """The folder of the YAML."""
         return self.file.parent
+
+    def directory_of(self, node: NodeSpec) -> Path:
+        """Return the working directory of a node: the folder of the YAML, or the clone that the node comes from."""
+        return node.origin.folder if isinstance(node.origin, GitOrigin) else self.directory
 
     def node(self, node_id: str) -> NodeSpec:
         """Return a node by its id.

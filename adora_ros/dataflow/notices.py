@@ -10,19 +10,13 @@ if TYPE_CHECKING:
     from adora_ros.dataflow.yamltree import Loc
 
 NOT_YET = {
-    'git': 'clone the repository yourself and give the `path` in it',
-    'branch': 'clone the repository yourself and give the `path` in it',
-    'tag': 'clone the repository yourself and give the `path` in it',
-    'rev': 'clone the repository yourself and give the `path` in it',
     'hub': 'install the node yourself and give its `path`',
-    'path_sha256': 'it belongs to a download; fetch the file yourself and give its `path`',
 }
 """Keys of a node that are not supported yet, each with what to do instead."""
 KINDS = ('hub',)
 """Those of them that say what a node is, in place of ``path`` and ``ros``."""
 
 _NO_EFFECT = {
-    'build': 'run `adora build` before the dataflow',
     'input_types': 'give an input a `type` to check ROS message types',
     'output_types': 'give an output a `type` to check ROS message types',
     'output_metadata': 'metadata is not checked',
@@ -43,12 +37,9 @@ def unsupported(node: NodeYaml, loc: Loc, report: Report) -> bool:
     path = node.path or ''
     special = {
         'dynamic': 'let the dataflow start the program',
-        'shell': 'put the command into a script and give its `path`',
     }
     if path in special:
         report.error((*loc, 'path'), f'`path: {path}` is not supported yet; {special[path]}')
-    elif path.startswith(('http://', 'https://')):
-        report.error((*loc, 'path'), 'a URL as `path` is not supported yet; fetch the file yourself and give its path')
     else:
         return bool(found)
     return True

@@ -53,12 +53,12 @@ def with_operators(draft: Draft, report: Report) -> Draft:
 
 
 def resolve_operators(
-    node: NodeYaml, loc: Loc, directory: Path, env: Mapping[str, str], report: Report
+    node: NodeYaml, loc: Loc, directory: Path, env: Mapping[str, str], report: Report, *, built: bool
 ) -> tuple[OperatorSpec, ...]:
-    """Return the operators of a node; what is in error is reported."""
+    """Return the operators of a node; what is in error is reported, a missing file only if all is ``built``."""
     found = []
     for operator_id, operator, place in operators_of(node, loc):
-        source = _source(operator, place, directory, env, report)
+        source = _source(operator, place, directory, env, report, built=built)
         if source is not None:
             found.append(OperatorSpec(id=operator_id, source=source))
     return tuple(found)
@@ -122,7 +122,9 @@ def _check_id(operator_id: str, loc: Loc, ids: list[str], report: Report) -> Non
         report.error((*loc, 'id'), f'the operator id `{operator_id}` is given twice')
 
 
-def _source(operator: OperatorYaml, loc: Loc, directory: Path, env: Mapping[str, str], report: Report) -> Path | None:
+def _source(
+    operator: OperatorYaml, loc: Loc, directory: Path, env: Mapping[str, str], report: Report, *, built: bool
+) -> Path | None:
     for key, words in _SOURCES.items():
         if getattr(operator, key) is not None:
             report.error((*loc, key.replace('_', '-')), words, key=True)
@@ -140,8 +142,11 @@ def _source(operator: OperatorYaml, loc: Loc, directory: Path, env: Mapping[str,
     if text.startswith(('http://', 'https://')):
         report.error(place, 'a URL as the source of an operator is not supported; fetch the file yourself')
         return None
+    text = values.expand(text, env, strict=False)
     try:
-        return programs.find_file(values.expand(text, env, strict=False), directory)
+        return programs.find_file(text, directory)
     except ValueError as error:
-        report.error(place, str(error))
-        return None
+        if built:
+            hint = '; run `adora build` first' if operator.build else ''
+            report.error(place, f'{error}{hint}')
+        return programs.absolute(text, directory)

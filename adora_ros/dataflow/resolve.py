@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +18,15 @@ from adora_ros.dataflow.model import (
     NodeKind,
     NodeSpec,
     OnGiveUp,
+    OperatorSpec,
     RestartPolicy,
     RestartSpec,
     RestartStrategy,
 )
 from adora_ros.dataflow.operators import DEFAULT_ID, resolve_operators
+from adora_ros.dataflow.origins import Program, ProgramFinder, build_lines
 from adora_ros.dataflow.problems import nearest
+from adora_ros.dataflow.reserved import RESERVED
 from adora_ros.dataflow.rosnode import check_ports, resolve_ros
 from adora_ros.dataflow.sources import LOG_LEVELS, check_node_id
 
@@ -42,10 +45,22 @@ COORDINATOR = ('/adora/coordinator', '/adora/store')
 """Full names of the coordinator's nodes."""
 
 
+_UNFIT = re.compile(r'[=\0\s]')
+
+
 class Resolver:
     """Resolves one file; every problem goes to the report."""
 
-    def __init__(self, draft: Draft, report: Report, *, name: str, namespace: str, env: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        draft: Draft,
+        report: Report,
+        *,
+        name: str,
+        namespace: str,
+        env: Mapping[str, str],
+        built: bool,
+    ) -> None:
         """Prepare to resolve ``draft``.
 
         Args:
@@ -54,6 +69,7 @@ class Resolver:
             name: ROS-safe name of the dataflow.
             namespace: its absolute namespace.
             env: variables on top of the root's ``env``.
+            built: whether what has to be built, cloned or downloaded must be there.
 
         """
         self._draft = draft
@@ -61,6 +77,8 @@ class Resolver:
         self._name = name
         self._namespace = namespace
         self._file = programs.absolute(str(report.tree.file), Path.cwd())
+        self._built = built
+        self._finder = ProgramFinder(self._file.parent, self._file.name, built=built, report=report)
         self._outer = {**os.environ, **env}
         root_env = self._env(draft.root.env or {}, ('env',))
         self._env_of_all = {**root_env, **env}
@@ -167,7 +185,7 @@ class Resolver:
         namespace, name = self._places[node.id]
         env = {**self._env_of_all, **self._env(node.env or {}, (*loc, 'env'))}
         machine = self._machine(node, loc)
-        path, program = self._program(node, loc, env, machine)
+        program = self._program(node, loc, env, machine)
         inputs = ports.resolve_inputs(self._wiring, node, loc, name, namespace, report)
         outputs = tuple(self._wiring.outputs[node.id].values())
         ros = None
@@ -182,12 +200,16 @@ class Resolver:
             label=node.name,
             description=node.description,
             kind=_kind(node),
-            path=path,
-            program=program,
-            args=self._split(node.args, (*loc, 'args')),
+            path=None if program is None else program.path,
+            program=None if program is None else program.program,
+            args=() if program is None else program.args,
+            origin=None if program is None else program.origin,
+            build=build_lines(node.build),
             env=env,
             ros=ros,
-            operators=resolve_operators(node, loc, self._file.parent, {**self._outer, **env}, report),
+            operators=resolve_operators(
+                node, loc, self._file.parent, {**self._outer, **env}, report, built=self._built
+            ),
             bridge=self._bridge(node, loc, machine),
             inputs=inputs,
             outputs=outputs,
@@ -216,6 +238,9 @@ class Resolver:
             check_ports(node.ros, spec, self._wiring.given_topics, loc, report)
         return spec
 
+    def _operators(self, node: NodeYaml, loc: Loc, env: Mapping[str, str]) -> tuple[OperatorSpec, ...]:
+        return resolve_operators(node, loc, self._file.parent, env, self._report, built=self._built)
+
     def _bridge(self, node: NodeYaml, loc: Loc, machine: str | None) -> BridgeSpec | None:
         if node.ros2 is None:
             return None
@@ -228,9 +253,7 @@ class Resolver:
                 self._report.error(loc, f'its ROS node `{full_name}` is that of node `{other}`; give a `node_name`')
         return bridge
 
-    def _program(
-        self, node: NodeYaml, loc: Loc, env: Mapping[str, str], machine: str | None
-    ) -> tuple[str | None, Path | None]:
+    def _program(self, node: NodeYaml, loc: Loc, env: Mapping[str, str], machine: str | None) -> Program | None:
         refused = notices.unsupported(node, loc, self._report)
         kinds = [key for key in ('path', 'ros', 'ros2') if getattr(node, key) is not None]
         if len(kinds) > 1:
@@ -240,27 +263,16 @@ class Resolver:
             whole = self._draft.is_whole(loc[1], 'path', 'ros', 'ros2', 'operator', 'operators', '?', *notices.NOT_YET)
             if _kind(node) is NodeKind.PATH and not refused and whole:
                 self._report.error(loc, 'it has nothing to run; give it a `path`, or `ros` for an existing ROS 2 node')
-            return None, None
-        full_env = {**self._outer, **env}
-        text = values.expand(node.path, full_env, strict=False)
-        if refused or not text:
-            if not text:
-                self._report.error((*loc, 'path'), '`path` is empty; name the program to run')
-            return text, None
-        try:
-            return text, programs.find_program(text, self._file.parent, full_env)
-        except ValueError as error:
-            if machine is None:
-                self._report.error((*loc, 'path'), str(error))
-            else:
-                self._report.warning((*loc, 'path'), f'{error} on this machine; `{machine}` must have it', key=False)
-            return text, programs.absolute(text, self._file.parent)
+        return None if refused else self._finder.find(node, loc, {**self._outer, **env}, machine)
 
     def _env(self, written: Mapping[str, Any], loc: Loc) -> dict[str, str]:
         env: dict[str, str] = {}
         for name, value in written.items():
-            if not name or '=' in name or '\0' in name:
+            if not name or _UNFIT.search(name):
                 self._report.error((*loc, name), f'`{name}` is not the name of an environment variable', key=True)
+                continue
+            if name in RESERVED:
+                self._report.warning((*loc, name), f'`{name}` has no effect in a dataflow; {RESERVED[name]}')
                 continue
             try:
                 env[name] = (
@@ -269,13 +281,6 @@ class Resolver:
             except ValueError as error:
                 self._report.error((*loc, name), str(error))
         return env
-
-    def _split(self, text: str | None, loc: Loc) -> tuple[str, ...]:
-        try:
-            return tuple(shlex.split(text)) if text else ()
-        except ValueError as error:
-            self._report.error(loc, f'`args` is not quoted as in a shell: {str(error).lower()}')
-            return ()
 
     def _size(self, written: Any, loc: Loc, *, zero: bool = False) -> int | None:
         if written is None:

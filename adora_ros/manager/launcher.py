@@ -111,7 +111,7 @@ class Launcher:
             command = Command(
                 argv=argv,
                 env=environment(self._context, node, config, notify.address, argv[0]),
-                cwd=self._context.dataflow.directory,
+                cwd=self._context.dataflow.directory_of(node),
                 pass_fds=(control.child_fd, life_fd),
                 cpu_affinity=node.cpu_affinity,
             )

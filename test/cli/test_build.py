@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adora_ros.cli.main import main
-from adora_ros.dataflow.build import build_plan
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,12 +37,6 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
-def test_what_is_to_be_done(file: Path) -> None:
-    plan = build_plan(file)
-    assert (plan.name, plan.folder) == ('flow', file.parent)
-    assert [(each.node, len(each.commands)) for each in plan.nodes] == [('camera', 2), ('brain', 2)]
-
-
 def test_commands_run_in_the_folder_of_the_file(file: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(['build', str(file), '--node', 'camera']) == 0
     said = capfd.readouterr().out.splitlines()
@@ -59,15 +52,15 @@ def test_commands_run_in_the_folder_of_the_file(file: Path, capfd: pytest.Captur
 def test_a_command_that_fails_names_its_node(file: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(['build', str(file)]) == 1
     said = capfd.readouterr()
-    assert said.err == 'adora: error: brain: `false` failed: exit code 1\n'
+    assert said.err == f'adora: error: node `brain`: build command `false` ended with exit code 1 (in {file.parent})\n'
     assert 'brain  | one' in said.out
 
 
 @pytest.mark.parametrize(
     ('command', 'problem'),
     [
-        ('no-such-program --fast', 'no-such-program --fast` cannot be run: No such file or directory'),
-        ("echo 'half", "echo 'half`: No closing quotation"),
+        ('no-such-program --fast', 'no-such-program --fast`: No such file or directory (in {folder})'),
+        ("echo 'half", "echo 'half` is not quoted as in a shell: no closing quotation"),
     ],
 )
 def test_a_command_that_cannot_be_run(
@@ -76,7 +69,7 @@ def test_a_command_that_cannot_be_run(
     file = tmp_path / 'flow.yml'
     file.write_text(f'nodes:\n  - id: a\n    path: a.py\n    build: {command}\n')
     assert main(['build', str(file)]) == 1
-    assert capfd.readouterr().err == f'adora: error: a: `{problem}\n'
+    assert capfd.readouterr().err == f'adora: error: node `a`: build command `{problem.format(folder=tmp_path)}\n'
 
 
 @pytest.mark.parametrize(
@@ -98,4 +91,4 @@ def test_nothing_to_build(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> 
     file = tmp_path / 'flow.yml'
     file.write_text('nodes:\n  - {id: a, path: a.py}\n')
     assert main(['build', str(file)]) == 0
-    assert capfd.readouterr().out == 'nothing to build: no node of flow has `build`\n'
+    assert capfd.readouterr().out == 'nothing to build: no node of flow has `build` or `git`\n'

@@ -199,8 +199,10 @@ def test_inputs(check: Check, line: str, expected: str) -> None:
         ('path: ""', '3:11: error: node `n`: `path` is empty; name the program to run'),
         ('description: x', '2:5: error: node `n`: it has nothing to run; give it a `path`, or `ros` for an existing ROS 2 node'),
         ('path: dynamic', '3:11: error: node `n`: `path: dynamic` is not supported yet; let the dataflow start the program'),
-        ('path: shell', '3:11: error: node `n`: `path: shell` is not supported yet; put the command into a script and give its `path`'),
-        ('path: https://x.org/n', '3:11: error: node `n`: a URL as `path` is not supported yet; fetch the file yourself and give its path'),
+        ('path: shell\n    args: ls', '3:11: error: node `n`: `path: shell` runs any command, which is off; set ADORA_ALLOW_SHELL_NODES=true to allow it'),
+        ('path: /bin/sh\n    git: -x', '4:10: error: node `n`: `-x` is not the `git` of a repository'),
+        ('path: /bin/sh\n    git: x\n    tag: a\n    rev: b', '6:5: error: node `n`: `tag` and `rev` exclude each other; give one'),
+        ('path: x/y\n    build: make', '3:11: error: node `n`: there is no file `<folder>/x/y`; run `adora build robot.yml` first'),
         ('module: m.yml', '3:13: error: node `n`: there is no module file `<folder>/m.yml`'),
         ('hub: dora-yolo@1', '3:5: error: node `n`: `hub` is not supported yet; install the node yourself and give its `path`'),
     ],
@@ -210,10 +212,30 @@ def test_what_a_node_runs(check: Check, folder: Path, lines: str, expected: str)
     assert check(f'nodes:\n  - id: n\n    {lines}\n') == [expected]
 
 
-@pytest.mark.parametrize('key', ['git', 'branch', 'tag', 'rev', 'path_sha256'])
-def test_sources_of_code_are_not_supported_yet(check: Check, key: str) -> None:
-    (problem,) = check(f'{NODE}    {key}: x\n')
-    assert problem.startswith(f'4:5: error: node `a`: `{key}` is not supported yet; ')
+@pytest.mark.parametrize(
+    ('line', 'words'),
+    [
+        ('branch: x', '`branch` has no effect without `git`; give the repository'),
+        ('path_sha256: x', '`path_sha256` is for a `path` that is a URL'),
+    ],
+)
+def test_keys_that_belong_to_others(check: Check, line: str, words: str) -> None:
+    assert check(f'{NODE}    {line}\n') == [f'4:5: error: node `a`: {words}']
+
+
+def test_downloads(check: Check) -> None:
+    node = 'nodes:\n  - id: n\n    path: https://x.org/d/n?q=1\n'
+    missing = 'error: node `n`: there is no file `<folder>/build'
+    assert check(node) == [
+        '3:5: warning: node `n`: nothing says what the download must be; give its `path_sha256`',
+        f'3:11: {missing}/n`; run `adora build robot.yml` first',
+    ]
+    digest = 64 * 'A'
+    assert check(f'{node}    path_sha256: {digest}\n') == [
+        f'3:11: {missing}/{digest.lower()}/n`; run `adora build robot.yml` first'
+    ]
+    (problem, _) = check(f'{node}    path_sha256: ../x\n')[::-1]
+    assert problem.startswith('4:18: error: node `n`: `../x` is not a SHA-256 sum')
 
 
 def test_params_without_a_module(check: Check) -> None:
@@ -395,7 +417,7 @@ def test_text_that_no_process_can_be_given(check: Check, escape: str) -> None:
 
 def test_text_of_the_error_is_one_line_an_error(folder: Path) -> None:
     file = folder / 'x.yml'
-    file.write_text('nodes:\n  - id: a\n    path: a.py\n    build: make\n    max_restarts: -1\nfoo: 1\n')
+    file.write_text('nodes:\n  - id: a\n    path: a.py\n    shared_memory_pool_size: 1\n    max_restarts: -1\nfoo: 1\n')
     with pytest.raises(DataflowErrors) as caught:
         load(file)
     lines = str(caught.value).split('\n')

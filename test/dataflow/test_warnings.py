@@ -22,7 +22,8 @@ NODE = 'nodes:\n  - id: a\n    path: a.py\n    outputs: [o]\n    restart_policy:
 @pytest.mark.parametrize(
     ('lines', 'expected'),
     [
-        ('build: make', '6:5: warning: node `a`: `build` has no effect here; run `adora build` before the dataflow'),
+        ('env: {LD_PRELOAD: x}', '6:11: warning: node `a`: `LD_PRELOAD` has no effect in a dataflow; it loads code into every program'),
+        ('env: {ADORA_NODE_CONFIG: x}', '6:11: warning: node `a`: `ADORA_NODE_CONFIG` has no effect in a dataflow; the manager sets it'),
         ('output_types: {o: std/core/v1/Int32}', '6:5: warning: node `a`: `output_types` has no effect here; give an output a `type` to check ROS message types'),
         ('input_types: {o: std/core/v1/Int32}', '6:5: warning: node `a`: `input_types` has no effect here; give an input a `type` to check ROS message types'),
         ('output_metadata: {o: [k]}', '6:5: warning: node `a`: `output_metadata` has no effect here; metadata is not checked'),
