@@ -184,6 +184,12 @@ def fill_ps(parser: argparse.ArgumentParser) -> None:
     _finish(parser, later('look', 'ps'))
 
 
+def fill_machines(parser: argparse.ArgumentParser) -> None:
+    """Add what ``machines`` takes."""
+    _add_json(parser)
+    _finish(parser, later('records', 'machines'))
+
+
 def fill_events(parser: argparse.ArgumentParser) -> None:
     """Add what ``events`` takes."""
     _add_dataflow(parser, 'only those of this one')

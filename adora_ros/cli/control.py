@@ -15,8 +15,10 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from adora_ros.cli.fleet import GOING_ON, Flow
+from adora_ros.cli.machines import want_stopped
 from adora_ros.cli.naming import Named, chosen
 from adora_ros.cli.presence import joined, no_answer
+from adora_ros.cli.records import may_be_there
 from adora_ros.dataflow.names import ros_name
 from adora_ros.errors import CommandError, NoAnswerError, NotRunningError
 
@@ -152,6 +154,8 @@ def _stop(session: Session, fleet: Fleet, flow: Flow, arguments: argparse.Namesp
         msg = f'{flow.name} is not running: it is {state}'
         raise NotRunningError(msg)
     _limit_grace(session, alive, arguments)
+    if any(manager.machine for manager in alive.managers) and may_be_there():
+        want_stopped(flow.run, arguments.timeout)
     request = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_DEACTIVATE))
     requests = {f'{manager.name}/change_state': request for manager in alive.managers}
     answers = _ask(session, fleet, alive, ChangeState, requests, arguments.timeout)

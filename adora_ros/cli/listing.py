@@ -8,13 +8,17 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adora_ros.cli.presence import NO_ANSWER, look_around, say_silent
+from adora_ros.cli.presence import NO_ANSWER, anything_runs, joined, say_silent
+from adora_ros.cli.records import ask_overview, may_be_there
 from adora_ros.cli.tables import write_json, write_table
+from adora_ros.errors import NoAnswerError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from adora_ros.cli.fleet import Flow
+    from adora_ros.coordinator.overview import DataflowInfo, Overview
 
 FILTERS = {
     'running': frozenset({'Waiting', 'Pending', 'Running', 'Stopping', 'Recovering', NO_ANSWER}),
@@ -36,6 +40,7 @@ class Entry:
     cpu_percent: float | None = None
     rss_mb: float | None = None
     error: str = ''
+    created_at: str = ''
 
 
 def list_dataflows(arguments: argparse.Namespace) -> int:
@@ -45,8 +50,19 @@ def list_dataflows(arguments: argparse.Namespace) -> int:
         NoAnswerError: a manager or the coordinator does not answer; what the others say is shown first.
 
     """
-    flows = look_around(arguments.timeout)
-    found = [_entry(flow) for flow in flows]
+    flows: tuple[Flow, ...] = ()
+    past: Overview | None = None
+    complaint: NoAnswerError | None = None
+    if anything_runs() or may_be_there():
+        with joined(anyway=True) as (session, fleet):
+            flows = fleet.find_all(arguments.timeout)
+            try:
+                past = ask_overview(session, arguments.timeout) if may_be_there() else None
+            except NoAnswerError as error:
+                complaint = error
+    running = [_entry(flow) for flow in flows]
+    there = {entry.uuid for entry in running}
+    found = [*running, *(_past_entry(info) for info in _newest_first(past) if info.uuid not in there)]
     shown = [
         entry
         for entry in found
@@ -61,7 +77,24 @@ def list_dataflows(arguments: argparse.Namespace) -> int:
         heads = ('UUID', 'NAME', 'STATUS', 'NODES', 'CPU', 'MEMORY', 'MACHINES', 'ERROR')
         write_table(heads, map(_row, shown), right=('NODES', 'CPU', 'MEMORY'))
     say_silent(flows, arguments.timeout)
+    if complaint is not None:
+        raise complaint
     return 0
+
+
+def _newest_first(past: Overview | None) -> Iterator[DataflowInfo]:
+    return iter(()) if past is None else reversed(past.dataflows)
+
+
+def _past_entry(info: DataflowInfo) -> Entry:
+    return Entry(
+        uuid=info.uuid,
+        name=info.name,
+        status=info.status.value,
+        machines=info.machines,
+        error=info.error,
+        created_at=info.created_at,
+    )
 
 
 def _entry(flow: Flow) -> Entry:

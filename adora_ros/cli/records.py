@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import socket
 import sys
 from typing import TYPE_CHECKING, Any
 
-from adora_ros.errors import CommandError, NoAnswerError
+from adora_ros.cli.tables import span, write_json, write_table
+from adora_ros.coordinator.protocol import COORDINATOR
+from adora_ros.errors import AdoraError, CommandError, NoAnswerError, NotRunningError, TransportError
 from adora_ros.transport import dds
 from adora_ros.transport.claims import claims
 
 if TYPE_CHECKING:
+    import argparse
     from types import TracebackType
 
     from typing_extensions import Self
 
     from adora_ros.cli.session import Session
+    from adora_ros.coordinator.overview import Overview
 
-COORDINATOR = '/adora/coordinator'
 STORE = '/adora/store'
+SETTLE = 1.5
+"""Seconds in which a coordinator on another machine is found."""
 
 
 def is_on_this_host() -> bool:
@@ -30,6 +36,66 @@ def is_on_this_host() -> bool:
 def may_be_there() -> bool:
     """Return whether there may be a coordinator: nothing can be found where discovery ends at a host without one."""
     return is_on_this_host() or not dds.is_loopback_only(os.environ)
+
+
+def ask_overview(session: Session, timeout: float) -> Overview | None:
+    """Return all that the coordinator knows, None if there is none.
+
+    Raises:
+        NoAnswerError: the one on this host does not answer.
+        CommandError: what it says makes no sense.
+
+    """
+    from std_srvs.srv import Trigger  # noqa: PLC0415 - it needs ROS, as a session does
+
+    from adora_ros.coordinator import overview  # noqa: PLC0415
+
+    here = is_on_this_host()
+    try:
+        answer = session.call(Trigger, overview.SERVICE, Trigger.Request(), timeout if here else min(timeout, SETTLE))
+    except NoAnswerError:
+        if here:
+            raise
+        return None
+    try:
+        return overview.decode(answer.message)
+    except TransportError as error:
+        raise CommandError(str(error)) from error
+
+
+def machines(arguments: argparse.Namespace) -> int:
+    """Show the machines that the coordinator knows.
+
+    Raises:
+        NotRunningError: there is no coordinator.
+        NoAnswerError: it does not answer.
+
+    """
+    found = None
+    if may_be_there():
+        from adora_ros.cli.session import Session  # noqa: PLC0415 - it needs rclpy
+
+        with Session() as session:
+            found = ask_overview(session, arguments.timeout)
+    if found is None:
+        msg = 'no coordinator is running, which knows the machines; start one with `ros2 run adora_ros coordinator`'
+        raise NotRunningError(msg)
+    if arguments.json:
+        write_json([dataclasses.asdict(machine) for machine in found.machines])
+        return 0
+    heads = ('MACHINE', 'HOSTNAME', 'STATUS', 'TAKES DATAFLOWS', 'LAST HEARTBEAT')
+    rows = (
+        (
+            machine.id,
+            machine.hostname,
+            machine.status.value,
+            'yes' if machine.waits else 'no',
+            '' if machine.last_heartbeat_ago_ms is None else f'{span(machine.last_heartbeat_ago_ms / 1000)} ago',
+        )
+        for machine in found.machines
+    )
+    write_table(heads, rows)
+    return 0
 
 
 def write_record(session: Session, prefix: str, values: dict[str, Any], timeout: float) -> None:
@@ -84,7 +150,7 @@ class BuildNote:
         if error is None:
             self._write({'status': 'Succeeded', 'generation': 2})
         else:
-            text = str(error) if isinstance(error, CommandError) else 'interrupted'
+            text = str(error) if isinstance(error, AdoraError) else 'interrupted'
             self._write({'status': 'Failed', 'error': text, 'generation': 2})
 
     def _write(self, values: dict[str, Any]) -> None:

@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adora_ros.cli.foreground import load_for, options_of
+from adora_ros.cli.foreground import options_of
 from adora_ros.cli.loglines import CONSOLE
 from adora_ros.cli.logview import show_run
+from adora_ros.dataflow.share import machines, share
 from adora_ros.errors import CommandError, ManagerError
 from adora_ros.manager.eventstream import DETACH
 from adora_ros.transport.rundir import dataflow_folder
@@ -88,20 +89,26 @@ def start(arguments: argparse.Namespace) -> int:
 
     """
     options = options_of(arguments, arguments.file)
-    for warning in load_for(options).warnings:
+    dataflow = options.load()
+    for warning in dataflow.warnings:
         sys.stderr.write(f'{warning}\n')
+    if machines(dataflow) and not options.machine:
+        from adora_ros.cli.machines import start_on_machines  # noqa: PLC0415 - it needs rclpy
+
+        return start_on_machines(dataflow, arguments)
+    share(dataflow, options.machine)
     manager = BackgroundManager(options)
     try:
         progress = manager.wait_until_up(arguments.timeout)
     except BaseException:
         manager.abandon()
         raise
-    for node, reason in progress.failed.items():
-        sys.stderr.write(f'adora: warning: node {node} failed: {reason}\n')
     if progress.ended and progress.error:
         manager.process.wait()
         msg = f'{options.dataflow_name} failed: {progress.error}; logs: {progress.folder}'
         raise CommandError(msg)
+    for node, reason in progress.failed.items():
+        sys.stderr.write(f'adora: warning: node {node} failed: {reason}\n')
     sys.stdout.write(progress.run if arguments.quiet else f'started {options.dataflow_name}: {progress.run}')
     sys.stdout.write('\n')
     sys.stdout.flush()

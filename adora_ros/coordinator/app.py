@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from adora_ros.coordinator.records import Record
     from adora_ros.coordinator.store import CoordinatorStore
 
-NAME = '/adora/coordinator'
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TICK = 0.5
 """Seconds between two looks at who has been silent for too long."""
@@ -267,7 +266,7 @@ class Coordinator:
 
 def _claim() -> NameClaim:
     try:
-        return NameClaim(NAME)
+        return NameClaim(protocol.COORDINATOR)
     except ManagerError as error:
         msg = f'{str(error).partition(";")[0]}; a ROS domain has one coordinator: stop it, or use another domain'
         raise CoordinatorError(msg) from error

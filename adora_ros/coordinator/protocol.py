@@ -31,6 +31,8 @@ from typing import Any
 from adora_ros.coordinator.records import Status, check_key
 from adora_ros.errors import RecordError, TransportError
 
+COORDINATOR = '/adora/coordinator'
+"""Name of the coordinator's node, which it claims on its host (:mod:`adora_ros.transport.claims`)."""
 TOPIC = '/adora/reports'
 SERVICE = '~/report'
 """Name of a manager's service, relative to its node."""

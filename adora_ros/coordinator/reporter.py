@@ -16,6 +16,7 @@ from std_srvs.srv import Trigger
 
 from adora_ros.coordinator import labels
 from adora_ros.coordinator.protocol import (
+    COORDINATOR,
     DEPTH,
     HEARTBEAT_PERIOD,
     INLINE_DESCRIPTOR,
@@ -28,12 +29,17 @@ from adora_ros.coordinator.protocol import (
     encode,
 )
 from adora_ros.coordinator.records import Status, check_step
+from adora_ros.transport.claims import claims
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rclpy.node import Node
 
+DISCOVERY = 3.0
+"""Seconds in which a coordinator on this host has found a manager."""
+POLL = 0.05
+"""Seconds between two looks whether it has."""
 REPORTS_QOS = QoSProfile(
     depth=DEPTH, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
@@ -138,11 +144,20 @@ class Reporter:
             if self._report.last.seq:
                 self._publish(ReportKind.BYE)
         try:
+            self._wait_to_be_found()
             self._publisher.wait_for_all_acked(Duration(seconds=timeout))
         except RuntimeError as error:
             self._node.get_logger().warning(f'{TOPIC}: not known whether the last report arrived: {error}')
         self._node.destroy_service(self._service)
         self._node.destroy_publisher(self._publisher)
+
+    def _wait_to_be_found(self) -> None:
+        """Wait until the coordinator of this host listens: a run may be over before the two have found each other."""
+        deadline = time.monotonic() + DISCOVERY
+        while not self._publisher.get_subscription_count() and time.monotonic() < deadline:
+            if all(claim.name != COORDINATOR for claim in claims()):
+                return
+            time.sleep(POLL)
 
     def _publish(self, kind: ReportKind, descriptor: str = '') -> None:
         self._sent_at = self._clock()
