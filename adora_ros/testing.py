@@ -68,6 +68,33 @@ class Logged:
     fields: Mapping[str, str] = field(default_factory=dict)
 
 
+class _Values:
+    """What nodes leave for each other by name, for one node."""
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[str, str], bytes] = {}
+        self._known: dict[tuple[str, str], None] = {}
+
+    def store(self, namespace: str, key: str, value: bytes) -> None:
+        self._values[namespace, key] = value
+        self._known[namespace, key] = None
+
+    def load(self, namespace: str, key: str, *, remove: bool = False) -> bytes | None:
+        value = self._values.get((namespace, key))
+        if remove:
+            self.drop(namespace, key)
+        return value
+
+    def drop(self, namespace: str, key: str) -> None:
+        self._values.pop((namespace, key), None)
+
+    def drain_dropped(self, namespace: str) -> list[str]:
+        dropped = [name for name in self._known if name[0] == namespace and name not in self._values]
+        for name in dropped:
+            del self._known[name]
+        return [key for _, key in dropped]
+
+
 class MockNode(BaseNode):
     """A node whose events are given and whose outputs are kept.
 
@@ -101,6 +128,7 @@ class MockNode(BaseNode):
         self.logged: list[Logged] = []
         """What was logged with ``log()`` and its short forms."""
         self._declared = outputs
+        self._extensions = _Values()
         self._restart_count = restart_count
         self._descriptor = descriptor
         self._requests = 0

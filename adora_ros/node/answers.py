@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from adora_ros.errors import AnswerTimeoutError
@@ -11,7 +12,7 @@ from adora_ros.inputs import Event, Input
 from adora_ros.transport.metadata import FINAL_STATUSES, GOAL_ID, GOAL_STATUS, REQUEST_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from adora_ros.node.inbox import Inbox, Message
 
@@ -51,10 +52,12 @@ class Answers:
         self._interval = interval
         self._asked: OrderedDict[str, int] = OrderedDict()
 
-    def note(self, metadata: Mapping[str, Any] | None) -> None:
-        """Remember when a question was asked, if a message with this metadata is one."""
+    def note(self, metadata: object) -> None:
+        """Remember when a question was asked, if a message with this metadata, of whatever type, is one."""
+        if not isinstance(metadata, Mapping):
+            return
         for key in (REQUEST_ID, GOAL_ID):
-            question = (metadata or {}).get(key)
+            question = metadata.get(key)
             if isinstance(question, str):
                 self._asked.setdefault(question, self._inbox.mark())
                 if len(self._asked) > REMEMBERED:

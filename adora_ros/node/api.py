@@ -17,6 +17,7 @@ from adora_ros.node import logbridge
 from adora_ros.node.answers import Answers, is_response, is_result
 from adora_ros.node.base import TIMEOUT_TEXT, BaseNode
 from adora_ros.node.config import descriptor, node_config
+from adora_ros.node.extensions import ExtensionTable
 from adora_ros.node.inbox import ExternalMessage, Item, Message, Phase, Tick
 from adora_ros.node.log import log_line
 from adora_ros.node.runtime import Runtime
@@ -69,6 +70,8 @@ class Node(BaseNode):
         self._seen: dict[str, tuple[int, int]] = {}
         self._warned: set[str] = set()
         self._answers = Answers(self._inbox, self._decode, self._life.alive, self._life.interval)
+        owner = f'{self._config.name}.{self._config.incarnation}'
+        self._extensions: ExtensionTable = ExtensionTable(self._config.payload_folder, owner)
         Node._instance = self
         atexit.register(self.close)
         logbridge.install(self.log)
@@ -290,6 +293,7 @@ class Node(BaseNode):
     def close(self) -> None:
         """Deliver what has been sent, then leave ROS. It happens by itself at the end of the process."""
         atexit.unregister(self.close)
+        self._extensions.close()
         self._runtime.close()
 
     def _available(self) -> Event | None:

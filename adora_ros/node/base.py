@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from adora_ros.errors import NodeError
 from adora_ros.inputs import Event, as_dict
@@ -21,8 +21,26 @@ TIMEOUT_TEXT = 'Timeout event stream error: Receiver timed out'
 """Text of the ``ERROR`` event when no other came in time."""
 
 
+class Extensions(Protocol):
+    """Values by name; see :class:`adora_ros.node.extensions.ExtensionTable`."""
+
+    def store(self, namespace: str, key: str, value: bytes) -> None:
+        """Store a value."""
+
+    def load(self, namespace: str, key: str, *, remove: bool = False) -> bytes | None:
+        """Return a value."""
+
+    def drop(self, namespace: str, key: str) -> None:
+        """Take a value away."""
+
+    def drain_dropped(self, namespace: str) -> list[str]:
+        """Return the keys that are gone."""
+
+
 class BaseNode(ABC):
     """Events and outputs of a node, on top of a few methods that say where they come from and go to."""
+
+    _extensions: Extensions
 
     @abstractmethod
     def next_event(self, timeout: float | None = None) -> Event | None:
@@ -130,6 +148,42 @@ class BaseNode(ABC):
         if REQUEST_ID not in metadata:
             self.log_warn(f'send_service_response: no `{REQUEST_ID}` in the metadata, no client will recognise it')
         self.send_output(output_id, data, metadata)
+
+    def extension_store(self, namespace: str, key: str, value: bytes) -> None:
+        """Leave a value under a name for the nodes of this dataflow on this machine, until this node ends.
+
+        Raises:
+            NodeError: the dataflow has no shared memory.
+
+        """
+        self._extensions.store(namespace, key, value)
+
+    def extension_load(self, namespace: str, key: str, remove: bool = False) -> bytes | None:  # noqa: FBT001, FBT002 - dora's signature
+        """Return the value that a node has left under a name, None if there is none.
+
+        Args:
+            namespace: keeps the names of different users apart.
+            key: the name.
+            remove: whether to take the value away.
+
+        Raises:
+            NodeError: the dataflow has no shared memory.
+
+        """
+        return self._extensions.load(namespace, key, remove=remove)
+
+    def extension_drop(self, namespace: str, key: str) -> None:
+        """Take the value under a name away; there need not be one.
+
+        Raises:
+            NodeError: the dataflow has no shared memory.
+
+        """
+        self._extensions.drop(namespace, key)
+
+    def drain_dropped_extension_keys(self, namespace: str) -> list[str]:
+        """Return the names that this node stored or read and whose values are gone, once each."""
+        return self._extensions.drain_dropped(namespace)
 
     def log_error(self, message: str) -> None:
         """Log at level ``error``."""

@@ -73,6 +73,11 @@ def test_what_is_sent_and_logged_is_kept() -> None:
     assert node.logged[0] == Logged('warn', "Ignoring output `y` not in node's output list.")
     assert 'no client will recognise it' in node.logged[1].message
     assert (node.is_restart(), node.restart_count()) == (True, 2)
+    node.extension_store('space', 'key', b'value')
+    assert node.extension_load('space', 'key', remove=True) == b'value'
+    assert node.extension_load('space', 'key') is None
+    assert node.drain_dropped_extension_keys('space') == ['key']
+    assert node.drain_dropped_extension_keys('space') == []
 
 
 def test_answers_are_taken_out_of_turn() -> None:
