@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from adora_ros.cli.main import guarded
 from adora_ros.cli.manager import without_ros_arguments
+from adora_ros.cli.values import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,6 +55,14 @@ def _parser() -> argparse.ArgumentParser:
         help='what to do with dataflows that were not final when the last coordinator ended: wait for their managers '
         'to report, or mark them Failed (default: adopt)',
     )
+    parser.add_argument(
+        '--linger',
+        metavar='SECONDS',
+        type=duration,
+        default=0.0,
+        help='how long the end waits for dataflows that are under way, so that theirs is recorded; a second signal '
+        'cuts it short (default: 0)',
+    )
     return parser
 
 
@@ -61,7 +70,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from adora_ros.coordinator.app import Coordinator, Options  # noqa: PLC0415 - it needs rclpy, which --help does not
     from adora_ros.coordinator.limits import Recovery  # noqa: PLC0415
 
-    options = Options(store=arguments.store, recovery=Recovery(arguments.recovery))
+    options = Options(store=arguments.store, recovery=Recovery(arguments.recovery), linger=arguments.linger)
     return asyncio.run(Coordinator(options).main())
 
 

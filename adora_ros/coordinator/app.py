@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import os
 import signal
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ ASK_TIMEOUT = 3.0
 """Seconds that a manager has to give a full report."""
 PATIENCE = 30.0
 """Seconds that a service waits for the thread that owns the records."""
+SAME_SIGNAL = 1.0
+"""Seconds within which a further signal is the first one once more, from a terminal and from launch for example."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +57,13 @@ class Options:
     Attributes:
         store: ``memory``, ``sqlite`` or ``sqlite:PATH``.
         recovery: What to do with dataflows that were not final when the last coordinator ended.
+        linger: Seconds that the end waits for dataflows that are under way, so that theirs is recorded.
 
     """
 
     store: str = 'memory'
     recovery: Recovery = Recovery.ADOPT
+    linger: float = 0.0
 
 
 class Coordinator:
@@ -69,6 +74,8 @@ class Coordinator:
         self._log: Any = get_logger('adora.coordinator')
         self._asking: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._later: dict[tuple[str, str], Report] = {}
+        self._told: float | None = None
+        self._hurried = False
 
     async def main(self) -> int:
         """Run until a signal comes; return the exit code.
@@ -79,10 +86,10 @@ class Coordinator:
 
         """
         self._loop = asyncio.get_running_loop()
-        self._done = asyncio.Event()
+        self._signal = asyncio.Event()
         claim = _claim()
         for number in STOP_SIGNALS:
-            self._loop.add_signal_handler(number, self._done.set)
+            self._loop.add_signal_handler(number, self._signalled)
         try:
             store, kind = open_or_fall_back(self._options.store, warn=self.warn)
             try:
@@ -136,9 +143,10 @@ class Coordinator:
         )
 
     async def _run(self, store: CoordinatorStore) -> None:
-        done = self._loop.create_task(self._done.wait())
-        while not done.done():
-            await asyncio.wait({done}, timeout=TICK)
+        while not self._ends():
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._signal.wait(), TICK)
+            self._signal.clear()
             if self._registry.tick(self._loop.time(), TICK):
                 await self._ros.settled(SETTLE)
                 self._guarded(lambda: self._registry.judge(self._loop.time()))
@@ -148,6 +156,20 @@ class Coordinator:
         self._dispatch.close()
         self._guarded(self._registry.shut_down)
         self._log.info('coordinator ending')
+
+    def _signalled(self) -> None:
+        now = self._loop.time()
+        if self._told is None:
+            self._told = now
+        elif now - self._told >= SAME_SIGNAL:
+            self._hurried = True
+        self._signal.set()
+
+    def _ends(self) -> bool:
+        """Return whether to end: a first signal waits for what is under way, a second one for nothing."""
+        if self._told is None or self._hurried:
+            return self._hurried
+        return self._loop.time() >= self._told + self._options.linger or not self._registry.under_way
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Do what may be refused for one record without giving up on all others."""

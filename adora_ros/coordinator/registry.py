@@ -107,6 +107,11 @@ class Registry:
         """Return the seconds since a machine was last heard of, or None if it was not in this life."""
         return self._silence.age(Heard(machine), now)
 
+    @property
+    def under_way(self) -> bool:
+        """Whether there is a dataflow whose end is still to come, as far as its managers say."""
+        return any(not r.status.final and r.status is not Status.RECOVERING for r in self.list(DataflowRecord))
+
     # The life of the coordinator
 
     def recover(self, recovery: Recovery, now: float) -> int:

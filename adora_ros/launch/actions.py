@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from launch import Substitution
@@ -16,15 +14,15 @@ from launch.utilities import normalize_to_list_of_substitutions, perform_substit
 from launch.utilities.type_utils import normalize_typed_substitution, perform_typed_substitution
 
 from adora_ros.launch.events import DataflowEvent, DataflowFinished, InputClosed, NodeFailed, NodeRestarted
+from adora_ros.launch.programs import program
 from adora_ros.launch.stream import EventServer, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from launch import LaunchContext, LaunchDescriptionEntity, SomeSubstitutionsType
     from launch.frontend import Entity, Parser
 
-PACKAGE = 'adora_ros'
 EXECUTABLE = 'manager'
 DEFAULT_LADDER = 15.0
 """Seconds that the stop of a dataflow takes at most, as long as its manager has not said otherwise."""
@@ -119,7 +117,7 @@ class Dataflow(ExecuteProcess):  # type: ignore[misc]
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         """Start the manager."""
         self._server = EventServer(lambda record: self._take(record, context))
-        command = [*_manager(), *self._arguments(context), '--events', self._server.address]
+        command = [*program(EXECUTABLE), *self._arguments(context), '--events', self._server.address]
         self.cmd.extend(normalize_to_list_of_substitutions(argument) for argument in command)
         entities: list[LaunchDescriptionEntity] | None = super().execute(context)
         ended = super().get_asyncio_future()
@@ -203,18 +201,6 @@ def _events(action: Dataflow, record: Record) -> Iterator[DataflowEvent]:
         yield NodeFailed(**about, error=details['reason'])
     elif kind == 'INPUT_CLOSED':
         yield InputClosed(**about, input_id=details['input'], source=details['source'])
-
-
-def _manager() -> Iterable[str]:
-    """Return the command that runs the manager: the installed executable, else the module on this interpreter."""
-    # Without an ament index, or one that knows the package: ImportError, OSError, LookupError.
-    with contextlib.suppress(ImportError, OSError, LookupError):
-        from ament_index_python import get_package_prefix  # noqa: PLC0415 - only to run something
-
-        executable = Path(get_package_prefix(PACKAGE), 'lib', PACKAGE, EXECUTABLE)
-        if executable.exists():
-            return (str(executable),)
-    return (sys.executable, '-m', 'adora_ros.cli.manager')
 
 
 def _flag(value: bool | SomeSubstitutionsType) -> Any:  # noqa: FBT001 - it is data

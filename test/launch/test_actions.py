@@ -12,6 +12,7 @@ from launch import LaunchContext
 from launch.utilities import perform_substitutions
 
 from adora_ros.launch.actions import Dataflow
+from adora_ros.launch.coordinator import Coordinator
 
 
 def arguments(**keys: Any) -> list[str]:
@@ -46,3 +47,15 @@ def test_timeouts_are_as_given_else_as_configured_else_by_the_ladder() -> None:
     context.launch_configurations['sigterm_timeout'] = '3'
     assert timeouts(action) == ('3', '10.0')
     assert timeouts(Dataflow(file='flow.yml', sigterm_timeout='4', sigkill_timeout='5')) == ('4', '5')
+
+
+def test_a_coordinator_is_told_what_is_given() -> None:
+    def told(**keys: Any) -> list[str]:
+        return list(Coordinator(**keys)._arguments(LaunchContext()))
+
+    assert told() == ['--linger', '30', '--ros-args']
+    given = told(store='sqlite', recovery='fail', machine_timeout='5', recovery_timeout='2.5', log_level='warn')
+    assert given == [
+        *('--store', 'sqlite', '--recovery', 'fail', '--linger', '30', '--ros-args'),
+        *('-p', 'machine_timeout:=5.0', '-p', 'recovery_timeout:=2.5', '--log-level', 'warn'),
+    ]

@@ -27,6 +27,7 @@ def test_it_imports_launch_only_and_in_milliseconds() -> None:
         'adora_ros.launch',
         'adora_ros.launch.actions',
         'adora_ros.launch.events',
+        'adora_ros.launch.programs',
         'adora_ros.launch.stream',
     }
     assert seconds < 0.1

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from adora_ros.coordinator.records import DataflowRecord, Status
+from adora_ros.coordinator.sqlite import SqliteStore
 from support import eventually, processes_with
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip('launch.actions')
 
+COORDINATOR_LAUNCH = Path(__file__).parents[2] / 'launch' / 'coordinator.launch.py'
 DATAFLOW_LAUNCH = Path(__file__).parents[2] / 'launch' / 'dataflow.launch.py'
 
 ENDLESS = 'nodes: [{id: listener, path: listener.py, inputs: {tick: dora/timer/secs/100}}]\n'
@@ -24,6 +27,15 @@ nodes:
   - {id: camera, path: crash.py, inputs: {tick: dora/timer/millis/100}, outputs: [image],
      restart_policy: on-failure, max_restarts: 1, restart_delay: 0.1}
   - {id: listener, path: listener.py, inputs: {image: camera/image}}
+"""
+FAILS_ON_COMMAND = """\
+import sys
+from pathlib import Path
+from adora_ros import Node
+
+for event in Node():
+    if Path('fail').exists():
+        sys.exit(3)
 """
 XML = """\
 <launch>
@@ -106,13 +118,43 @@ def test_a_file_in_error_makes_launch_exit_with_1(stage: Stage) -> None:
     assert f'{flow}:1:' in done.stdout
 
 
-@pytest.mark.parametrize('argument', ['coordinator:=true', 'store:=sqlite'])
-def test_what_would_have_no_effect_is_refused(stage: Stage, argument: str) -> None:
+def test_a_store_needs_a_coordinator(stage: Stage) -> None:
     flow = stage.write('flow.yml', FINITE)
-    done = stage.launch(DATAFLOW_LAUNCH, f'dataflow:={flow}', argument)
+    done = stage.launch(DATAFLOW_LAUNCH, f'dataflow:={flow}', 'store:=sqlite')
     assert done.returncode == 1
-    assert f'{argument} is not supported yet' in done.stdout
+    assert 'store:=sqlite is that of the coordinator; add coordinator:=true' in done.stdout
     assert 'process started' not in done.stdout
+
+
+@pytest.mark.parametrize(('interrupted', 'code', 'status'), [(False, 1, Status.FAILED), (True, 0, Status.SUCCEEDED)])
+def test_a_coordinator_beside_the_dataflow_records_it_to_its_end(
+    stage: Stage, *, interrupted: bool, code: int, status: Status
+) -> None:
+    stage.write('listener.py', FAILS_ON_COMMAND)
+    flow = stage.write('flow.yml', ENDLESS.replace('secs/100', 'millis/50'))
+    database = stage.folder / 'records' / 'c.db'
+    process = stage.start(DATAFLOW_LAUNCH, f'dataflow:={flow}', 'coordinator:=true', f'store:=sqlite:{database}')
+    try:
+        stage.wait_for('coordinator ready: store sqlite')
+        stage.wait_for('dataflow flow is Running')
+        if interrupted:
+            process.send_signal(signal.SIGINT)
+        else:
+            stage.write('fail', '')
+        assert process.wait(30.0) == code
+        assert [record.status for record in _records(database)] == [status]
+        assert not processes_with('ROS_LOG_DIR', str(stage.folder / 'ros_log'))
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _records(database: Path) -> tuple[DataflowRecord, ...]:
+    store = SqliteStore(str(database), warn=pytest.fail)
+    try:
+        return store.list(DataflowRecord)
+    finally:
+        store.close()
 
 
 def test_arguments_reach_the_dataflow(stage: Stage) -> None:
