@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import dataclasses
+import functools
 import os
 import signal
 import socket
 from typing import TYPE_CHECKING, Any
 
 from adora_ros.errors import AdoraError, DataflowError, ManagerError
-from adora_ros.manager.events import DataflowStatus, EventKind, ManagerEvent, NodeStatus
+from adora_ros.manager.events import DataflowStatus, EventKind, Level, ManagerEvent, NodeStatus
 from adora_ros.manager.foreign import ForeignNodes
 from adora_ros.manager.incarnation import stop_ladder
 from adora_ros.manager.journal import Journal
 from adora_ros.manager.linetopics import open_lines
-from adora_ros.manager.logs import LogFile, LogPump
+from adora_ros.manager.logfile import LogFile
+from adora_ros.manager.logs import LogPump
 from adora_ros.manager.options import Listener, Options, Outcome
 from adora_ros.manager.phase import PhaseKeeper
 from adora_ros.manager.preparation import dds_environment, label, new_context, run_facts, variables
@@ -126,7 +128,7 @@ class Manager:
             self._dataflow = self._options.load()
         dds.clean_segments()
         self._env = dds_environment(self._options, self._dataflow)
-        self._pump = LogPump(self._listener.output)
+        self._pump = LogPump(self._listener.output, complain=self._complain)
         with variables(self._env):
             self._ros = ManagerThread(
                 self._options.node_name, self._options.namespace, control=self, machine=self._options.machine
@@ -354,6 +356,11 @@ class Manager:
         del event
         if self._status_due is None:
             self._status_due = self._loop.call_later(STATUS_DELAY, self._publish_status)
+
+    def _complain(self, text: str) -> None:
+        """Note what the log thread says is wrong."""
+        note = functools.partial(self._journal.write, EventKind.WARNING, text, level=Level.WARN)
+        self._loop.call_soon_threadsafe(note)
 
     def _log_event(self, event: ManagerEvent) -> None:
         subject = f'{event.node}[{event.incarnation}] ' if event.node else ''

@@ -13,7 +13,7 @@ from adora_ros.manager.control import ControlSocket
 from adora_ros.manager.environment import RunContext, environment, node_config
 from adora_ros.manager.escaped import Escaped
 from adora_ros.manager.incarnation import Channels, Incarnation, Owner, socket_address
-from adora_ros.manager.logs import LogFile, LogPump
+from adora_ros.manager.logfile import LogFile
 from adora_ros.manager.notify import NotifySocket
 from adora_ros.manager.processes import Command
 from adora_ros.manager.warm import ColdError, runs_script
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from adora_ros.manager.lines import Lines
+    from adora_ros.manager.logs import LogPump
     from adora_ros.manager.processes import Child, Processes
     from adora_ros.manager.warm import WarmStarts
 

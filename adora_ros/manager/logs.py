@@ -8,6 +8,7 @@ import queue
 import re
 import selectors
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -15,14 +16,14 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from adora_ros.manager.logfile import LogFile
 
 CHUNK = 64 * 1024
 """Bytes read at a time."""
 LINE_LIMIT = 64 * 1024
 """Bytes after which an unfinished line is passed on all the same."""
-DEFAULT_LOG_SIZE = 50 * 1024 * 1024
-"""Bytes at which a log file is rotated if the dataflow does not say."""
+COMPLAINT_PERIOD = 60.0
+"""Seconds for which nothing more is said of log files that cannot be written."""
 
 
 class Stream(str, Enum):
@@ -48,70 +49,6 @@ class LineTap(Protocol):
 
     def ended(self) -> None:
         """One of the two pipes of the process has ended."""
-
-
-class LogFile:
-    """A file that is rotated by size: ``x.log``, then ``x.1.log`` and so on, the oldest dropped.
-
-    An error (a full disk, say) loses lines of the log and nothing else; :attr:`error` keeps its text, and writing is
-    tried again with the next lines.
-    """
-
-    def __init__(self, path: Path, *, max_size: int | None = None, max_files: int = 5) -> None:
-        """Open nothing yet.
-
-        Args:
-            path: The file.
-            max_size: Bytes at which it is rotated; None for :data:`DEFAULT_LOG_SIZE`.
-            max_files: Rotated files to keep.
-
-        """
-        self.path = path
-        self.error: str | None = None
-        self._max_size = DEFAULT_LOG_SIZE if max_size is None else max_size
-        self._max_files = max_files
-        self._fd = -1
-        self._size = 0
-
-    def write(self, data: bytes) -> None:
-        """Append ``data``, which ends with a line end."""
-        try:
-            if self._fd < 0:
-                self._open()
-            if self._size and self._size + len(data) > self._max_size:
-                self._rotate()
-            os.write(self._fd, data)
-        except OSError as error:
-            self.error = f'{self.path}: {error.strerror}'
-            return
-        self.error = None
-        self._size += len(data)
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-    def _open(self) -> None:
-        self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        self._size = os.fstat(self._fd).st_size
-
-    def _rotated(self, number: int) -> Path:
-        return self.path.with_name(f'{self.path.stem}.{number}{self.path.suffix}')
-
-    def _rotate(self) -> None:
-        self.close()
-        with contextlib.suppress(FileNotFoundError):
-            self._rotated(self._max_files).unlink()
-        for number in range(self._max_files - 1, 0, -1):
-            with contextlib.suppress(FileNotFoundError):
-                self._rotated(number).rename(self._rotated(number + 1))
-        if self._max_files > 0:
-            self.path.rename(self._rotated(1))
-        else:
-            self.path.unlink()
-        self._open()
 
 
 @dataclass
@@ -158,8 +95,19 @@ class _Release:
 class LogPump:
     """Empties the pipes of all nodes on a thread of its own, so that no amount of output delays supervision."""
 
-    def __init__(self, listener: OutputListener) -> None:
+    def __init__(self, listener: OutputListener, *, complain: Callable[[str], None] = lambda _text: None) -> None:
+        """Start the thread.
+
+        Args:
+            listener: Gets what nodes print.
+            complain: Told in one line, on the log thread, that log files cannot be written, and that they can again.
+
+        """
         self._listener = listener
+        self._complain = complain
+        self._troubled: set[LogFile] = set()
+        self._complained_at = -COMPLAINT_PERIOD
+        self._in_trouble = False
         self._selector = selectors.DefaultSelector()
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._selector.register(self._wake_read, selectors.EVENT_READ)
@@ -223,7 +171,7 @@ class LogPump:
             if isinstance(new, _Pipe):
                 self._selector.register(new.fd, selectors.EVENT_READ, new)
             elif isinstance(new, _Line):
-                new.file.write(new.text)
+                self._log(new.file, new.text)
             else:
                 self._released.add(new.file)
                 self._close_unused(new.file)
@@ -236,7 +184,7 @@ class LogPump:
         if lines and pipe.tap is not None:
             lines = pipe.tap.take(pipe.stream, lines)
         if lines:
-            pipe.file.write(_stamped(lines, pipe.stream))
+            self._log(pipe.file, _stamped(lines, pipe.stream))
             self._listener(pipe.node, pipe.stream, lines)
         if ended:
             if pipe.tap is not None:
@@ -245,10 +193,26 @@ class LogPump:
             os.close(pipe.fd)
             self._close_unused(pipe.file)
 
+    def _log(self, file: LogFile, data: bytes) -> None:
+        """Write to a file; say once that files cannot be written, and once that they can again."""
+        file.write(data)
+        if file.error is not None:
+            self._troubled.add(file)
+            if not self._in_trouble and time.monotonic() - self._complained_at >= COMPLAINT_PERIOD:
+                self._in_trouble = True
+                self._complained_at = time.monotonic()
+                self._complain(f'{file.error}; log lines are lost until it can be written, nothing else is')
+        elif self._troubled:
+            self._troubled.discard(file)
+            if not self._troubled and self._in_trouble:
+                self._in_trouble = False
+                self._complain('the log files can be written again')
+
     def _close_unused(self, file: LogFile) -> None:
         in_use = any(key.data is not None and key.data.file is file for key in self._selector.get_map().values())
         if file in self._released and not in_use:
             self._released.discard(file)
+            self._troubled.discard(file)
             file.close()
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from adora_ros.dataflow import Dataflow
 
 
+MIN_FREE = 256 * 1024
+"""Bytes below which a disk counts as full."""
 RUN_FILE = 'run.json'
 """File in the folder of a run that says what runs there, see :mod:`adora_ros.manager.runfile`."""
 
@@ -30,7 +32,8 @@ def log_root() -> Path:
 def dataflow_folder(name: str) -> Path:
     """Create the folder of a dataflow and return it.
 
-    Where ROS's log folder cannot be written, a temporary one serves: a robot with a read-only disk has to start, too.
+    Where ROS's log folder cannot be written, a temporary one serves: a robot with a read-only disk or a full one has
+    to start, too.
 
     Raises:
         ManagerError: no folder can be written.
@@ -44,11 +47,23 @@ def dataflow_folder(name: str) -> Path:
         except OSError as error:
             problems.append(f'{folder}: {error.strerror}')
             continue
-        if os.access(folder, os.W_OK | os.X_OK):
+        if not os.access(folder, os.W_OK | os.X_OK):
+            problems.append(f'{folder}: not writable')
+        elif _free(folder) < MIN_FREE:
+            problems.append(f'{folder}: no space left')
+        else:
             return folder
-        problems.append(f'{folder}: not writable')
     msg = f'no folder for logs can be written ({"; ".join(problems)}); set ROS_LOG_DIR to one that can'
     raise ManagerError(msg)
+
+
+def _free(folder: Path) -> int:
+    """Return the bytes that are free where a folder is; as many as needed where that cannot be told."""
+    try:
+        facts = os.statvfs(folder)
+    except OSError:
+        return MIN_FREE
+    return facts.f_bavail * facts.f_frsize
 
 
 def make_run_folder(dataflow: Dataflow, run_id: str) -> Path:

@@ -11,7 +11,8 @@ import pytest
 
 from adora_ros.cli.loglines import Logs, level_of, node_files, parse
 from adora_ros.cli.main import main
-from adora_ros.manager.logs import LogFile, Stream
+from adora_ros.manager.logfile import LogFile
+from adora_ros.manager.logs import Stream
 from adora_ros.manager.runfile import RunFacts, RunFile
 from adora_ros.transport.rundir import log_root
 

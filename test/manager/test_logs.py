@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adora_ros.manager.logs import CHUNK, LINE_LIMIT, LogFile, LogPump, Stream
+from adora_ros.manager.logfile import LogFile
+from adora_ros.manager.logs import CHUNK, LINE_LIMIT, LogPump, Stream
 from manager.harness import descriptors
 from support import eventually
 
@@ -196,13 +197,34 @@ def test_a_log_without_rotated_files_begins_anew(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_piece_larger_than_the_limit_is_written_whole(tmp_path: Path) -> None:
-    log = LogFile(tmp_path / 'n.log', max_size=10, max_files=1)
-    log.write(b'x' * 50 + b'\n')
-    log.write(b'y\n')
+@pytest.mark.parametrize('max_files', [0, 1, 3])
+def test_a66_no_file_is_ever_larger_than_it_may_be(tmp_path: Path, max_files: int) -> None:
+    limit = 1000
+    log = LogFile(tmp_path / 'n.log', max_size=limit, max_files=max_files)
+    written = b''
+    for number in range(200):
+        data = b''.join(b'%d %s\n' % (number, b'x' * ((number * 37 + part * 11) % 150)) for part in range(number % 9))
+        data += b'y' * 2500 + b'\n' if number == 77 else b'z\n'
+        log.write(data)
+        written += data
+        files = list(tmp_path.iterdir())
+        assert len(files) <= 1 + max_files
+        assert all(file.stat().st_size <= limit for file in files)
     log.close()
-    assert (tmp_path / 'n.1.log').read_bytes() == b'x' * 50 + b'\n'
-    assert (tmp_path / 'n.log').read_bytes() == b'y\n'
+    assert (log.error, log.lost) == (None, 0)
+    names = [*(f'n.{number}.log' for number in range(max_files, 0, -1)), 'n.log']
+    kept = b''.join((tmp_path / name).read_bytes() for name in names)
+    assert written.endswith(kept)
+    assert all((tmp_path / name).read_bytes().endswith(b'\n') for name in names)
+    assert len(kept) > max_files * (limit - 150)
+
+
+def test_a_line_longer_than_a_file_is_cut(tmp_path: Path) -> None:
+    log = LogFile(tmp_path / 'n.log', max_size=10, max_files=9)
+    log.write(b'x' * 25 + b'\n')
+    log.close()
+    sizes = [(tmp_path / name).stat().st_size for name in ('n.2.log', 'n.1.log', 'n.log')]
+    assert sizes == [10, 10, 6]
 
 
 def test_a_log_goes_on_where_an_earlier_one_ended(tmp_path: Path) -> None:
@@ -213,7 +235,7 @@ def test_a_log_goes_on_where_an_earlier_one_ended(tmp_path: Path) -> None:
     assert (tmp_path / 'n.1.log').read_bytes() == b'x' * 90
 
 
-def test_a_full_disk_loses_lines_and_nothing_else(tmp_path: Path) -> None:
+def test_a66_a_full_disk_loses_lines_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / 'n.log'
     path.symlink_to('/dev/full')
     log = LogFile(path)
@@ -242,7 +264,7 @@ def test_a_limit_on_the_size_of_files_is_an_error_like_any_other(tmp_path: Path)
     script = """
     import resource, signal, sys
     from pathlib import Path
-    from adora_ros.manager.logs import LogFile
+    from adora_ros.manager.logfile import LogFile
     from adora_ros.manager.processes import use_default_signals
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
     use_default_signals()
@@ -267,3 +289,27 @@ def test_a_folder_that_is_gone_is_an_error_until_it_is_back(tmp_path: Path) -> N
     log.write(b'kept\n')
     assert log.error is None
     log.close()
+
+
+def test_a66_that_files_cannot_be_written_is_said_once(tmp_path: Path) -> None:
+    said: list[str] = []
+    shown: list[bytes] = []
+    pump = LogPump(lambda _node, _stream, lines: shown.extend(lines), complain=said.append)
+    path = tmp_path / 'n.log'
+    path.symlink_to('/dev/full')
+    files = [LogFile(path), LogFile(tmp_path / 'm.log')]
+    for number in range(100):
+        pump.write(files[0], f'{number}')
+        pump.write(files[1], f'{number}')
+    eventually(lambda: (tmp_path / 'm.log').exists() and len((tmp_path / 'm.log').read_text().splitlines()) == 100)
+    complaint = f'{path}: No space left on device; log lines are lost until it can be written, nothing else is'
+    assert said == [complaint]
+    files[0].close()
+    path.unlink()
+    pump.write(files[0], 'again')
+    pump.close()
+    assert said == [complaint, 'the log files can be written again']
+    assert path.read_text().endswith(' again\n')
+    assert files[0].lost == 100
+    for file in files:
+        file.close()

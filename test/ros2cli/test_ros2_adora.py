@@ -32,7 +32,7 @@ def test_it_is_among_the_commands() -> None:
 def test_it_has_the_verbs_of_adora() -> None:
     done = ros2('adora', '--help')
     assert done.returncode == 0
-    for verb in ('run', 'validate', 'graph', 'schema'):
+    for verb in ('run', 'start', 'stop', 'list', 'ps', 'logs', 'machines', 'validate', 'graph', 'schema'):
         assert f'\n    {verb} ' in done.stdout
 
 
