@@ -77,6 +77,8 @@ class Channels:
     notify: NotifySocket
     control: ControlSocket
     life: LifePage
+    end: int
+    """Read end of a pipe that ends when the process begins to end, or says nothing."""
 
 
 class Incarnation:
@@ -108,6 +110,7 @@ class Incarnation:
         self._after_grace = False
         self._stop_asked = False
         self._gone = False
+        self._end: Exit | None = None
         self._busy = 0
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._ending: asyncio.Task[None] | None = None
@@ -117,6 +120,7 @@ class Incarnation:
     def _watch(self) -> None:
         self._loop.add_reader(self._channels.notify, self._on_notify)
         self._loop.add_reader(self._channels.control, self._on_control)
+        self._loop.add_reader(self._channels.end, self._on_last_sign)
         self._loop.add_reader(self.child.pidfd, self._on_exit)
         if self.spec.startup_timeout is not None:
             self._arm('startup', self.spec.startup_timeout, self._startup_overdue)
@@ -286,9 +290,24 @@ class Incarnation:
 
     # The end
 
+    def _on_last_sign(self) -> None:
+        """Record a failure that the kernel knows of before it is done with the process."""
+        self._loop.remove_reader(self._channels.end)
+        code = self.child.failure()
+        if code is not None:
+            self._exited(code)
+
     def _on_exit(self) -> None:
         self._loop.remove_reader(self.child.pidfd)
-        code = self.child.reap()
+        self._loop.remove_reader(self._channels.end)
+        os.close(self._channels.end)
+        end = self._exited(self.child.reap())
+        self._ending = self._loop.create_task(self._end_group(end))
+
+    def _exited(self, code: int) -> Exit:
+        """Return what becomes of an exit, and record it once."""
+        if self._end is not None:
+            return self._end
         self._gone = True
         self._disarm()
         self._on_notify()
@@ -298,9 +317,9 @@ class Incarnation:
         self._channels.control.close()
         if self.bringing_up is not None:
             self.bringing_up.cancel()
-        end = self._classify(code)
-        self._owner.exited(self, end)
-        self._ending = self._loop.create_task(self._end_group(end))
+        self._end = self._classify(code)
+        self._owner.exited(self, self._end)
+        return self._end
 
     def _classify(self, code: int) -> Exit:
         name = _signal_name(-code) if code < 0 else None

@@ -98,6 +98,9 @@ class Launcher:
                 life_fd = lifepage.create()
                 undo.callback(os.close, life_fd)
                 life = LifePage(life_fd)
+                end_read, end_write = os.pipe2(os.O_CLOEXEC)
+                undo.callback(os.close, end_read)
+                undo.callback(os.close, end_write)
             except OSError as error:
                 msg = f'no sockets for `{node.id}`: {error.strerror}'
                 raise SpawnError(msg) from error
@@ -107,21 +110,24 @@ class Launcher:
                 number,
                 control_fd=control.child_fd,
                 life_fd=life_fd,
+                end_fd=end_write,
                 closed_inputs=closed_inputs,
             )
             command = Command(
                 argv=argv,
                 env=environment(self._context, node, config, notify.address, argv[0]),
                 cwd=self._context.dataflow.directory_of(node),
-                pass_fds=(control.child_fd, life_fd),
+                pass_fds=(control.child_fd, life_fd, end_write),
                 cpu_affinity=node.cpu_affinity,
             )
             child = await self._spawn(node, command, admit)
             undo.pop_all()
         control.hand_over()
         os.close(life_fd)
+        os.close(end_write)
+        channels = Channels(notify=notify, control=control, life=life, end=end_read)
         self._pump.attach(node.id, child.outputs, self._logs[node.id], self._lines.tap(node.id))
-        return Incarnation(node, number, child, Channels(notify=notify, control=control, life=life), owner, self._loop)
+        return Incarnation(node, number, child, channels, owner, self._loop)
 
     async def _spawn(self, node: NodeSpec, command: Command, admit: Callable[[], Awaitable[None]]) -> Child:
         """Start a process, warm if that is possible."""

@@ -145,6 +145,8 @@ class NodeConfig:
     """Folder in shared memory for large values; None for none."""
     payload_limit: int = 0
     """Bytes that the files in it may take together."""
+    end_fd: int | None = None
+    """File descriptor of a pipe that ends when the process begins to."""
     descriptor_file: str | None = None
     """JSON file of the parsed dataflow."""
     inputs: tuple[InputConfig, ...] = ()
