@@ -97,9 +97,12 @@ class ShapeWriter:
         return shape.before, text, shape.after, elements(array), shape.end
 
     def learn(self, array: pa.Array, stream: Any, text: bytes) -> None:
-        """Take the shape of a stream; see :func:`shape_of`."""
+        """Take the shape of a stream; see :func:`shape_of`.
+
+        Arrow pads the elements of a slice with those that follow it, so that its streams are not all of one kind.
+        """
         shape = shape_of(array, stream, text)
-        if shape is not None:
+        if shape is not None and not array.offset and array.buffers()[1].size == shape.size:
             if len(self._shapes) >= KINDS:
                 self._shapes.clear()
             self._shapes[(array.type.id, len(array), len(text))] = shape
