@@ -24,7 +24,7 @@ from adora_ros.dataflow.model import (
     RestartStrategy,
 )
 from adora_ros.dataflow.operators import DEFAULT_ID, resolve_operators
-from adora_ros.dataflow.origins import Program, ProgramFinder, build_lines
+from adora_ros.dataflow.origins import DYNAMIC, Program, ProgramFinder, build_lines
 from adora_ros.dataflow.problems import nearest
 from adora_ros.dataflow.reserved import RESERVED
 from adora_ros.dataflow.rosnode import check_ports, resolve_ros
@@ -213,15 +213,9 @@ class Resolver:
             bridge=self._bridge(node, loc, machine),
             inputs=inputs,
             outputs=outputs,
-            restart=RestartSpec(
-                policy=RestartPolicy(node.restart_policy or RestartPolicy.NEVER),
-                max_restarts=node.max_restarts or 0,
-                delay=node.restart_delay,
-                max_delay=node.max_restart_delay,
-                window=node.restart_window,
-            ),
-            health_check_timeout=node.health_check_timeout,
-            startup_timeout=node.startup_timeout,
+            restart=_restart(node),
+            health_check_timeout=node.health_check_timeout if _kind(node) is not NodeKind.DYNAMIC else None,
+            startup_timeout=node.startup_timeout if _kind(node) is not NodeKind.DYNAMIC else None,
             stop_grace=_given(node.stop_grace, _given(self._draft.root.stop_grace, DEFAULT_STOP_GRACE)),
             finish_grace=node.finish_grace_secs,
             on_give_up=OnGiveUp(node.on_give_up or OnGiveUp.IGNORE),
@@ -323,11 +317,25 @@ def _given(value: float | None, default: float) -> float:
 
 
 def _kind(node: NodeYaml) -> NodeKind:
+    if node.path == DYNAMIC:
+        return NodeKind.DYNAMIC
     if node.ros is not None:
         return NodeKind.ROS
     if node.ros2 is not None:
         return NodeKind.BRIDGE
     return NodeKind.PATH if node.operator is None and node.operators is None else NodeKind.OPERATORS
+
+
+def _restart(node: NodeYaml) -> RestartSpec:
+    if _kind(node) is NodeKind.DYNAMIC:
+        return RestartSpec()
+    return RestartSpec(
+        policy=RestartPolicy(node.restart_policy or RestartPolicy.NEVER),
+        max_restarts=node.max_restarts or 0,
+        delay=node.restart_delay,
+        max_delay=node.max_restart_delay,
+        window=node.restart_window,
+    )
 
 
 def _warm(own: Any, common: Any) -> bool | None:

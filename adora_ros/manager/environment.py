@@ -68,7 +68,7 @@ def node_config(
     *,
     control_fd: int,
     life_fd: int,
-    end_fd: int,
+    end_fd: int | None,
     closed_inputs: tuple[str, ...],
 ) -> NodeConfig:
     """Return what incarnation ``number`` of a node needs to know."""
@@ -83,6 +83,7 @@ def node_config(
         restart_count=number,
         machine=context.machine,
         use_sim_time=context.use_sim_time,
+        dynamic=node.kind is NodeKind.DYNAMIC,
         control_fd=control_fd,
         life_fd=life_fd,
         end_fd=end_fd,

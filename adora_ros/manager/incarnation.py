@@ -8,6 +8,7 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from adora_ros.dataflow import NodeKind
 from adora_ros.errors import DataflowError, TransportError
 from adora_ros.inputs import StopCause
 from adora_ros.manager.lifecycle import ControlDriver
@@ -27,6 +28,8 @@ SIGKILL_SHARE = 1.5
 """SIGKILL follows a stop request after this multiple of the grace."""
 LEFTOVER_GRACE = 0.5
 """Seconds from SIGTERM to SIGKILL for what a node leaves behind in its process group."""
+DETACH_GRACE = 1.0
+"""Seconds from the stop request after which a process that somebody else started is no longer part of the dataflow."""
 GROUP_POLL = 0.005
 """Seconds between two looks at a process group that is being ended."""
 
@@ -149,6 +152,9 @@ class Incarnation:
             self.tell(ManagerOp.STOP, cause=StopCause.MANUAL.value)
         else:
             self.interrupt()
+        if self.spec.kind is NodeKind.DYNAMIC:
+            self._arm('detach', DETACH_GRACE, self._on_exit)
+            return
         self._arm('term', grace, lambda: self.child.signal_group(signal.SIGTERM))
         self._arm('kill', grace * SIGKILL_SHARE, self._kill_after_grace)
 
@@ -169,6 +175,8 @@ class Incarnation:
         self._after_grace = cause is None
         self._disarm()
         self.child.signal_group(signal.SIGKILL)
+        if self.spec.kind is NodeKind.DYNAMIC:
+            self._loop.call_soon(self._on_exit)
 
     def transition_begins(self) -> None:
         """Suspend the health check: a transition has a deadline of its own."""
@@ -213,13 +221,22 @@ class Incarnation:
     # What the process says
 
     def _on_notify(self) -> None:
-        for variables in self._channels.notify.drain(lambda pid: in_group(pid, self.child.pid)):
+        is_outside = self.spec.kind is NodeKind.DYNAMIC
+        for variables in self._channels.notify.drain(self._is_member):
             if variables.get('READY') == '1':
                 self._on_control()
                 self.connect()
             if 'STATUS' in variables:
                 self._owner.status_text(self, variables['STATUS'])
             self.alive()
+            if is_outside and variables.get('STOPPING') == '1':
+                self._loop.call_soon(self._on_exit)
+
+    def _is_member(self, pid: int) -> bool:
+        """Return whether a process belongs to the node."""
+        if self.spec.kind is NodeKind.DYNAMIC:
+            return pid == self.child.pid
+        return in_group(pid, self.child.pid)
 
     def _on_control(self) -> None:
         try:
@@ -298,6 +315,9 @@ class Incarnation:
             self._exited(code)
 
     def _on_exit(self) -> None:
+        """Take it that the process has ended, or is no longer part of the dataflow."""
+        if self._ending is not None:
+            return
         self._loop.remove_reader(self.child.pidfd)
         self._loop.remove_reader(self._channels.end)
         os.close(self._channels.end)
@@ -325,6 +345,8 @@ class Incarnation:
         name = _signal_name(-code) if code < 0 else None
         if self._kill_cause is not None:
             cause = self._kill_cause
+        elif self.spec.kind is NodeKind.DYNAMIC:
+            return Exit(cause=ExitCause.DETACHED)
         elif name is not None:
             cause = ExitCause.SIGNAL
         else:

@@ -58,7 +58,7 @@ class Runtime:
 
     def __init__(self, config: NodeConfig) -> None:
         self._config = config
-        self._control = ControlChannel(config.control_fd)
+        self._control = ControlChannel(config.control_fd, is_child=not config.dynamic)
         self._notifier, self.life = notify.from_environment()
         if config.life_fd is not None:
             self.life.page = LifePage(config.life_fd)

@@ -43,6 +43,15 @@ def test_of_a_node(check: Check, lines: str, expected: str) -> None:
     assert check(f'{NODE}    {lines}\n') == [expected]
 
 
+def test_of_a_node_from_outside(check: Check) -> None:
+    node = 'nodes:\n  - {id: a, path: dynamic, args: x, health_check_timeout: 3}\n'
+    words = 'has no effect on a node that somebody else starts'
+    assert check(node) == [
+        f'2:28: warning: node `a`: `args` {words}',
+        f'2:37: warning: node `a`: `health_check_timeout` {words}',
+    ]
+
+
 def test_of_a_warm_start_that_cannot_be(check: Check) -> None:
     why = '`warm` has no effect here; only a `path` to a Python script starts warm'
     program = NODE.replace('a.py', '/bin/sh')
