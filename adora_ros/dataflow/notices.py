@@ -19,11 +19,6 @@ KINDS = ('hub',)
 """Those of them that say what a node is, in place of ``path`` and ``ros``."""
 
 _NO_EFFECT = {
-    'input_types': 'give an input a `type` to check ROS message types',
-    'output_types': 'give an output a `type` to check ROS message types',
-    'output_metadata': 'metadata is not checked',
-    'output_framing': 'values always travel as Arrow IPC',
-    'pattern': 'metadata is not checked',
     'shared_memory_pool_size': 'set `shared_memory_limit` at the top level',
 }
 _NOT_DYNAMIC = (
@@ -47,12 +42,6 @@ def unsupported(node: NodeYaml, loc: Loc, report: Report) -> bool:
 
 def without_effect(root: RootYaml, report: Report) -> None:
     """Warn about the keys of the top level that have no effect."""
-    if root.strict_types:
-        report.warning(
-            ('strict_types',), '`strict_types` has no effect here; types are checked where ports have a `type`'
-        )
-    if root.type_rules:
-        report.warning(('type_rules',), '`type_rules` has no effect here; ROS message types are equal or differ')
     if root.debug is not None and root.debug.enable_debug_inspection:
         report.warning(('debug',), '`debug` has no effect here; every output is a ROS topic, see `ros2 topic echo`')
     _deploy(root.deploy, ('deploy',), report)
@@ -65,6 +54,10 @@ def node_without_effect(node: NodeYaml, loc: Loc, report: Report) -> None:
         if getattr(node, name):
             report.warning((*loc, name), f'`{name}` has no effect here; {instead}')
     _dynamic(node, loc, report)
+    for name, framing in (node.output_framing or {}).items():
+        if framing == 'raw':
+            words = '`raw` has no effect here; bytes travel as Arrow IPC, and arrive as what they are'
+            report.warning((*loc, 'output_framing', name), words)
     _deploy(node.deploy, (*loc, 'deploy'), report)
     _deploy(node.unstable_deploy, (*loc, '_unstable_deploy'), report)
     if node.ros2 is not None and node.args is not None:

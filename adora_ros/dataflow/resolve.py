@@ -29,6 +29,7 @@ from adora_ros.dataflow.problems import nearest
 from adora_ros.dataflow.reserved import RESERVED
 from adora_ros.dataflow.rosnode import check_ports, resolve_ros
 from adora_ros.dataflow.sources import LOG_LEVELS, check_node_id
+from adora_ros.dataflow.typecheck import check_types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,6 +99,7 @@ class Resolver:
         ports.check_topics(self._wiring, reserved, self._report)
         nodes = {index: self._node(node, ('nodes', index)) for index, node in self._draft.numbered()}
         lint(self._draft, nodes, self._report)
+        check_types(self._draft, nodes, self._file.parent, self._report)
         return Dataflow(
             name=self._name,
             namespace=self._namespace,
