@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from adora_ros.dataflow.origins import DYNAMIC
 
 if TYPE_CHECKING:
+    from adora_ros.dataflow.portschema import InputYaml
     from adora_ros.dataflow.report import Report
-    from adora_ros.dataflow.schema import DeployYaml, InputYaml, NodeYaml, RootYaml
+    from adora_ros.dataflow.schema import DeployYaml, NodeYaml, RootYaml
     from adora_ros.dataflow.yamltree import Loc
 
 NOT_YET = {
