@@ -31,31 +31,23 @@ if TYPE_CHECKING:
     from adora_ros.manager.app import Manager
     from adora_ros.manager.events import ManagerEvent
     from adora_ros.manager.logs import Stream
+    from adora_ros.warm.process import WarmProcess
 
 
-def run_file(arguments: argparse.Namespace) -> int:
-    """Run a dataflow file to its end.
-
-    Raises:
-        DataflowError: it cannot be run.
-        AdoraError: the manager cannot run; the text says why.
-
-    """
-    return run(options_of(arguments, arguments.file), arguments)
-
-
-def run(options: Options, arguments: argparse.Namespace) -> int:
+def run(options: Options, arguments: argparse.Namespace, process: WarmProcess | None) -> int:
     """Run a manager until it ends, show what happens, and return its exit code.
 
     Args:
         options: What to run.
         arguments: What :func:`adora_ros.cli.arguments.add_arguments` has put into the command line.
+        process: The warm process, if there is one.
 
     Raises:
+        DataflowError: the dataflow cannot be run.
         AdoraError: the manager cannot run; the text says why.
 
     """
-    with contextlib.closing(WarmStarts()) as warm:
+    with contextlib.closing(WarmStarts(process)) as warm:
         dataflow = load_for(options) if options.autostart else None
         return _run(options, arguments, dataflow, warm)
 

@@ -102,7 +102,7 @@ def _fill_run(parser: argparse.ArgumentParser) -> None:
     operate.add_arguments(parser)
     parser.epilog = EXIT_CODES + '\n' + STOPPING
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.set_defaults(command=later('foreground', 'run_file'))
+    parser.set_defaults(command=later('run', 'run_file'))
 
 
 def _fill_start(parser: argparse.ArgumentParser) -> None:
@@ -154,7 +154,6 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     'list': ('list dataflows', operate.fill_list),
     'ps': ('list the nodes of running dataflows', operate.fill_ps),
     'node': ('restart, stop, start or look at one node', operate.fill_node),
-    'topic': ('show the values on a topic', operate.fill_topic),
     'machines': ('list the machines that the coordinator knows', operate.fill_machines),
     'logs': ('show what the nodes of a run printed', operate.fill_logs),
     'events': ('show what happened and what happens', operate.fill_events),

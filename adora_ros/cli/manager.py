@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adora_ros.cli.arguments import add_arguments
-from adora_ros.cli.foreground import options_of, run
 from adora_ros.cli.main import EXIT_CODES, STOPPING, guarded
 from adora_ros.errors import ManagerError
+from adora_ros.warm.process import begin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,13 +80,16 @@ def _parser() -> argparse.ArgumentParser:
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.dataflow is None:
         return _wait(arguments)
+    process = begin()
+    from adora_ros.cli.foreground import options_of, run  # noqa: PLC0415 - meanwhile the warm process loads
+
     options = dataclasses.replace(
         options_of(arguments, arguments.dataflow, autostart=arguments.autostart),
         place=arguments.place,
         run_id=arguments.run_id,
         rest=arguments.rest,
     )
-    return run(options, arguments)
+    return run(options, arguments, process)
 
 
 def _wait(arguments: argparse.Namespace) -> int:

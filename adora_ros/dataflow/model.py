@@ -61,7 +61,6 @@ class NodeKind(str, Enum):
 
     PATH = 'path'
     OPERATORS = 'operators'
-    DYNAMIC = 'dynamic'
     ROS = 'ros'
     BRIDGE = 'ros2'
 

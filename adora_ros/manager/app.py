@@ -12,6 +12,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from adora_ros.errors import AdoraError, DataflowError, ManagerError
+from adora_ros.manager.commands import Commands
 from adora_ros.manager.events import DataflowStatus, EventKind, Level, ManagerEvent, NodeStatus
 from adora_ros.manager.foreign import ForeignNodes
 from adora_ros.manager.incarnation import stop_ladder
@@ -136,7 +137,8 @@ class Manager:
         node = self._ros.node
         self._reporting = Reporting(node, self._options.machine)
         told = (self._phase.take, self._listener.event, node.publish_event, self._log_event, self._on_event)
-        for listener in (*told, self._reporting.event):
+        self._commands = Commands(node, self._loop)
+        for listener in (*told, self._reporting.event, self._commands.take):
             self._journal.listen(listener)
         if self._warm is not None:
             self._warm.attach(lambda text: self._journal.write(EventKind.WARNING, text))
@@ -307,7 +309,7 @@ class Manager:
         )
         self._idle.clear()
         self._reporting.begin(self._context)
-        self._ros.node.offer_commands(dataflow.nodes)
+        self._commands.begin(dataflow.nodes)
         for warning in dataflow.warnings:
             self._journal.write(EventKind.WARNING, str(warning))
         self._run.start()
@@ -339,7 +341,7 @@ class Manager:
         self._counters = run.counters
         self._publish_status()
         self._run = None
-        self._ros.node.withdraw_commands()
+        self._commands.end()
         self._pump.release(self._log)
         await self._reporting.end()
         dds.clean_segments()

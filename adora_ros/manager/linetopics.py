@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
-from rclpy.duration import Duration
+from typing import TYPE_CHECKING
 
 from adora_ros.manager.events import EventKind, Level
 from adora_ros.manager.lines import Lines
-from adora_ros.transport.metadata import Stamp
-from adora_ros.transport.ports import ArrowPort
-from adora_ros.transport.qos import qos_profile
 
 if TYPE_CHECKING:
     import asyncio
@@ -21,9 +14,7 @@ if TYPE_CHECKING:
 
     from adora_ros.manager.environment import RunContext
     from adora_ros.manager.journal import Journal
-
-DEPTH = 1000
-"""Messages that are kept for a slow subscriber."""
+    from adora_ros.manager.lines import TextPublisher
 
 
 def open_lines(context: RunContext, node: Node, journal: Journal, loop: asyncio.AbstractEventLoop) -> Lines:
@@ -32,43 +23,15 @@ def open_lines(context: RunContext, node: Node, journal: Journal, loop: asyncio.
     def complain(text: str) -> None:
         loop.call_soon_threadsafe(lambda: journal.write(EventKind.WARNING, text, level=Level.WARN))
 
+    def open_topic(topic: str) -> TextPublisher:
+        from adora_ros.manager.arrowlines import ArrowTextPublisher  # noqa: PLC0415 - most dataflows need no Arrow here
+
+        return ArrowTextPublisher(node, topic)
+
     return Lines(
         context.dataflow,
         run_id=context.run_id,
         machine=context.machine,
-        open_topic=lambda topic: ArrowTextPublisher(node, topic),
+        open_topic=open_topic,
         complain=complain,
     )
-
-
-class ArrowTextPublisher:
-    """See :class:`adora_ros.manager.lines.TextPublisher`.
-
-    Args:
-        node: the node that publishes.
-        topic: absolute topic name.
-
-    """
-
-    def __init__(self, node: Node, topic: str) -> None:
-        self._node = node
-        self._port = ArrowPort()
-        self._publisher: Any = node.create_publisher(self._port.message_type, topic, qos_profile(depth=DEPTH))
-
-    def publish(self, text: str, stamp: int) -> None:
-        """Publish one text; DDS not taking it loses it and nothing else."""
-        message = self._port.to_message(pa.array([text]), None, Stamp(stamp, None))
-        with contextlib.suppress(RuntimeError):
-            self._publisher.publish(message)
-
-    def matched(self) -> int:
-        """Return how many subscriptions are connected."""
-        return int(self._publisher.get_subscription_count())
-
-    def acknowledged(self, timeout: float) -> bool:
-        """Return whether all of them have what was published."""
-        return bool(self._publisher.wait_for_all_acked(Duration(seconds=timeout)))
-
-    def close(self) -> None:
-        """Leave the topic."""
-        self._node.destroy_publisher(self._publisher)

@@ -46,18 +46,22 @@ class ColdError(Exception):
 class WarmStarts:
     """Forks processes from a warm one, and replaces that when it ends.
 
-    It loads from the moment on at which this is made; :meth:`attach` follows once there is an event loop.
+    :meth:`attach` follows once there is an event loop.
     """
 
-    def __init__(self) -> None:
-        self._process: WarmProcess | None = None
+    def __init__(self, process: WarmProcess | None) -> None:
+        """Take charge of a warm process.
+
+        Args:
+            process: The process; None if it could not be started.
+
+        """
+        self._process = process
         self._loading: asyncio.Task[bool] | None = None
         self._failures = 0
         self._problem = ''
         self._adopting = 0
         self._tell: Callable[[str], None] = lambda _: None
-        with contextlib.suppress(OSError):
-            self._process = WarmProcess()
 
     @property
     def pid(self) -> int | None:

@@ -2,10 +2,10 @@
 
 A participant that is killed while others share memory with it can block their ``publish()``, starve its own successor
 for seconds and leave its segment behind. The profile made here lets the data of a dataflow travel over UDP, makes
-discovery announce itself twice a second, and lets a dead participant be forgotten after 5 s. Writers ask ten times a
-second (instead of every 3 s) for what has not been acknowledged, so that a node which ends soon knows that its last
-messages have arrived. Participants do not look up the structure of each other's types, which nothing in ROS 2 asks for:
-each asks each other one, and 50 of them keep two cores busy for good with that alone.
+participants announce themselves as often as their number allows, and lets a dead one be forgotten after 5 s. Writers
+ask ten times a second (instead of every 3 s) for what has not been acknowledged, so that a node which ends soon knows
+that its last messages have arrived. Participants do not look up the structure of each other's types, which nothing in
+ROS 2 asks for: each asks each other one, and 50 of them keep two cores busy for good with that alone.
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ HEARTBEATS = ('heartbeat_period', 'heartbeatPeriod')
 FIRST_FASTDDS_RCLPY = 8
 """Major version of rclpy from which on it is Fast DDS 3, which reads the first variable and knows the first element."""
 _OTHER_DISCOVERY = (*PROFILE_VARIABLES, 'ROS_DISCOVERY_SERVER', 'ROS_STATIC_PEERS')
-MANY_PARTICIPANTS = 30
-"""Above this, announcing twice a second costs more than it gains."""
+ANNOUNCEMENTS = 40
+"""Announcements a second that all processes of a dataflow make together: each costs every other one some time."""
+ANNOUNCEMENT_LIMITS = (0.1, 1.0)
+"""Shortest and longest time in seconds between two announcements of one process. A process that is started again does
+not hear the answers to its own first announcement, and has to wait for the next one of each other."""
 ALL_PARTICIPANTS = 128
 """Processes on a host that a tool is to find, where they have to be looked for one by one."""
 PEER_MARGIN = 12
@@ -110,12 +113,13 @@ def profile(participants: int, *, loopback: bool) -> str:
         loopback: Whether discovery is limited to this host; else stock tools on other hosts see the dataflow, too.
 
     """
-    announce = 0.5 if participants <= MANY_PARTICIPANTS else 1.0
+    shortest, longest = ANNOUNCEMENT_LIMITS
+    announce = min(max(participants / ANNOUNCEMENTS, shortest), longest)
     return _PROFILE.format(
         peers=max(32, participants + PEER_MARGIN),
         heartbeat=_of_this_version(HEARTBEATS),
         announce_sec=int(announce),
-        announce_nanosec=int(announce % 1 * 1e9),
+        announce_nanosec=round(announce % 1 * 1e9),
         whitelist=_LOOPBACK_WHITELIST if loopback else '',
         locators=_LOOPBACK_LOCATORS if loopback else '',
     )

@@ -14,6 +14,14 @@ from adora_ros.warm.environment import ROOM, ROOM_VARIABLE, script_environment
 _SCRIPT = Path(__file__).with_name('main.py')
 
 
+def begin() -> WarmProcess | None:
+    """Start a warm process; None if that cannot be done, in which case nodes are started cold."""
+    try:
+        return WarmProcess()
+    except OSError:
+        return None
+
+
 class WarmProcess:
     """One warm process, which loads by itself from the moment it is made.
 

@@ -14,6 +14,7 @@ import socket
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 from adora_ros.warm import block, child
 from adora_ros.warm.environment import ROOM_VARIABLE
@@ -27,9 +28,20 @@ MODULES = (
     'adora_ros.node.api',
     'adora_ros.node.tracker',
     'adora_ros.node.aio',
-    'std_msgs.msg',
 )
 """What nodes need."""
+INTERFACES = {
+    'lifecycle_msgs.msg': ('TransitionEvent',),
+    'lifecycle_msgs.srv': ('ChangeState', 'GetAvailableStates', 'GetAvailableTransitions', 'GetState'),
+    'rcl_interfaces.msg': ('Log', 'ParameterEvent'),
+    'rcl_interfaces.srv': (
+        *('DescribeParameters', 'GetParameterTypes', 'GetParameters'),
+        *('ListParameters', 'SetParameters', 'SetParametersAtomically'),
+    ),
+    'std_msgs.msg': ('UInt8MultiArray',),
+    'type_description_interfaces.srv': ('GetTypeDescription',),
+}
+"""Messages and services of every node."""
 DDS_THREADS = 'dds.'
 """Beginning of the names of Fast DDS's threads, without which no process takes part in ROS."""
 _PR_SET_PDEATHSIG = 1
@@ -152,10 +164,12 @@ def threads() -> list[str]:
 def _load_middleware() -> None:
     """Load the libraries that ROS would load with the first node, without making anything of them."""
     from rclpy.utilities import get_rmw_implementation_identifier  # noqa: PLC0415 - only this process needs it early
-    from std_msgs.msg import UInt8MultiArray  # noqa: PLC0415
 
     get_rmw_implementation_identifier()
-    type(UInt8MultiArray).__import_type_support__()
+    for module, names in INTERFACES.items():
+        for name in names:
+            interface: Any = getattr(importlib.import_module(module), name)
+            type(interface).__import_type_support__()
 
 
 def _fork() -> int | None:

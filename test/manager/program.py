@@ -21,6 +21,7 @@ from adora_ros.errors import AdoraError
 from adora_ros.manager.app import Manager
 from adora_ros.manager.options import Options
 from adora_ros.manager.warm import WarmStarts
+from adora_ros.warm.process import begin
 
 if TYPE_CHECKING:
     from adora_ros.manager.events import ManagerEvent
@@ -56,7 +57,7 @@ def main() -> int:
     """Run the manager and return its exit code."""
     given = {name: json.loads(value) for name, _, value in (text.partition('=') for text in sys.argv[2:])}
     lines = JsonLines(given.pop('stop_at', ''))
-    warm = WarmStarts() if given.pop('warm', False) else None
+    warm = WarmStarts(begin()) if given.pop('warm', False) else None
     options = Options(file=Path(sys.argv[1]), **given)
     dataflow = load(options.file, name=options.name) if options.autostart else None
     lines.manager = Manager(options, lines, dataflow=dataflow, warm=warm)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from adora_ros.manager.processes import Command, PosixProcesses
 from adora_ros.manager.warm import WarmStarts
 from adora_ros.warm.environment import script_environment
+from adora_ros.warm.process import begin
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
@@ -45,7 +46,7 @@ class Starter:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.told: list[str] = []
-        self.warm = WarmStarts()
+        self.warm = WarmStarts(begin())
         self._loop = asyncio.new_event_loop()
         self._do(self._attach())
 

@@ -1,8 +1,0 @@
-"""``python -m benchmarks.dataplane``."""
-
-import sys
-
-from benchmarks.dataplane.cli import main
-
-if __name__ == '__main__':
-    sys.exit(main())
