@@ -113,7 +113,6 @@ class External:
 Event = Input | InputClosed | InputRecovered | NodeRestarted | NodeFailed | Stop | Error | External
 
 _TYPES: dict[type, str] = {
-    Input: 'INPUT',
     InputClosed: 'INPUT_CLOSED',
     InputRecovered: 'INPUT_RECOVERED',
     NodeRestarted: 'NODE_RESTARTED',
@@ -130,21 +129,22 @@ def as_dict(event: Event) -> dict[str, Any]:
         KeyError: ``event`` is not one of the events of this module.
 
     """
+    if isinstance(event, Input):
+        result = {'kind': 'dora', 'type': 'INPUT', 'id': event.id, 'value': event.value}
+        result['metadata'] = dict(event.metadata)
+        if event.message is not None:
+            result['message'] = event.message
+        return result
     if isinstance(event, External):
         return {'kind': 'external', 'value': event.value, 'message': event.message}
-    result: dict[str, Any] = {'kind': 'dora', 'type': _TYPES[type(event)]}
+    result = {'kind': 'dora', 'type': _TYPES[type(event)]}
     if isinstance(event, Stop):
         result['id'] = event.cause.value
     elif isinstance(event, Error):
         result['error'] = event.message
     else:
         result['id'] = event.id
-    if isinstance(event, Input):
-        result['value'] = event.value
-        result['metadata'] = dict(event.metadata)
-        if event.message is not None:
-            result['message'] = event.message
-    elif isinstance(event, NodeFailed):
+    if isinstance(event, NodeFailed):
         result['value'] = {
             'source_node_id': event.id,
             'error': event.error,

@@ -283,8 +283,11 @@ class Inbox:
     def take(self, timeout: float) -> Item | None:
         """Take the next item, None if there is none within ``timeout`` seconds or ever again."""
         with self._lock:
-            self._readable.wait_for(lambda: self._deliverable() or self._queue.ended or self._closed, timeout)
-            return self._queue.pop() if self._deliverable() else None
+            if not self._deliverable():
+                self._readable.wait_for(lambda: self._deliverable() or self._queue.ended or self._closed, timeout)
+                if not self._deliverable():
+                    return None
+            return self._queue.pop()
 
     def mark(self) -> int:
         """Return how much has arrived so far, to tell later what came before and after now."""

@@ -169,14 +169,18 @@ class EventQueue(Generic[MessageT, ControlT]):
 
     def pop(self) -> MessageT | ControlT | None:
         """Take the next item, None if nothing waits."""
-        control = next((c for i, c in enumerate(self._controls) if self._is_due(i, c)), None)
+        control = (
+            next((c for i, c in enumerate(self._controls) if self._is_due(i, c)), None) if self._controls else None
+        )
         if control is not None:
             self._controls.remove(control)
             self._ended = self._ended or control is self._last
             return control.event
         for turn, input_id in enumerate(self._turns):
             queue = self._messages[input_id]
-            if queue and not any(c.number < queue[0][0] for c in self._controls if c.concerns(input_id)):
+            if queue and not (
+                self._controls and any(c.number < queue[0][0] for c in self._controls if c.concerns(input_id))
+            ):
                 self._turns.append(self._turns.pop(turn))
                 return queue.popleft()[1]
         return None
