@@ -198,6 +198,16 @@ def fill_events(parser: argparse.ArgumentParser) -> None:
     _finish(parser, later('look', 'events'))
 
 
+def fill_topic(parser: argparse.ArgumentParser) -> None:
+    """Add the commands of ``topic``."""
+    verbs = parser.add_subparsers(title='commands', metavar='COMMAND', required=True)
+    text = 'show the values on a topic, those in shared memory, too'
+    echo = verbs.add_parser('echo', help=text, description=f'{text[0].upper()}{text[1:]}.')
+    echo.add_argument('topic', metavar='TOPIC', help='such as /robot/camera/image')
+    echo.add_argument('-n', '--count', metavar='N', type=count, help='end after N messages')
+    _finish(echo, later('topicecho', 'echo'), what='for the first message')
+
+
 def fill_node(parser: argparse.ArgumentParser) -> None:
     """Add the commands of ``node``."""
     verbs = parser.add_subparsers(title='commands', metavar='COMMAND', required=True)

@@ -154,6 +154,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     'list': ('list dataflows', operate.fill_list),
     'ps': ('list the nodes of running dataflows', operate.fill_ps),
     'node': ('restart, stop, start or look at one node', operate.fill_node),
+    'topic': ('show the values on a topic', operate.fill_topic),
     'machines': ('list the machines that the coordinator knows', operate.fill_machines),
     'logs': ('show what the nodes of a run printed', operate.fill_logs),
     'events': ('show what happened and what happens', operate.fill_events),

@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from adora_ros.dataflow.model import NodeSource, NodeSpec, RestartPolicy, TimerSource
+from adora_ros.dataflow.model import NodeKind, NodeSource, NodeSpec, RestartPolicy, TimerSource
 from adora_ros.dataflow.programs import PYTHON_SUFFIX
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def lint(draft: Draft, nodes: Mapping[int, NodeSpec], report: Report) -> None:
     for index, written in draft.numbered():
         node = nodes[index]
         loc: Loc = ('nodes', index)
-        if draft.is_whole(index, 'restart_policy', *_RESTART_KEYS):
+        if node.kind is not NodeKind.DYNAMIC and draft.is_whole(index, 'restart_policy', *_RESTART_KEYS):
             _restart(node, {key for key in _RESTART_KEYS if getattr(written, key) is not None}, loc, report)
         _inputs(node, exchanging, loc, report)
         if written.warm is True and (node.program is None or node.program.suffix != PYTHON_SUFFIX):

@@ -61,6 +61,7 @@ class NodeKind(str, Enum):
 
     PATH = 'path'
     OPERATORS = 'operators'
+    DYNAMIC = 'dynamic'
     ROS = 'ros'
     BRIDGE = 'ros2'
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from adora_ros.dataflow import programs, values
 from adora_ros.dataflow.model import OperatorSpec
-from adora_ros.dataflow.schema import ListedOutputYaml, OutputYaml, PythonSourceYaml
+from adora_ros.dataflow.portschema import ListedOutputYaml, OutputYaml
+from adora_ros.dataflow.schema import PythonSourceYaml
 from adora_ros.dataflow.sources import check_data_id
 
 if TYPE_CHECKING:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from adora_ros.dataflow.yamltree import Loc
 
 SHELL = 'shell'
+DYNAMIC = 'dynamic'
+"""As ``path``: somebody else starts the program."""
 SHELL_VARIABLES = ('ADORA_ALLOW_SHELL_NODES', 'DORA_ALLOW_SHELL_NODES')
 """Either is ``true`` where a dataflow may run shell commands; a dataflow cannot set them."""
 _REFERENCES = ('branch', 'tag', 'rev')
@@ -80,6 +82,8 @@ class ProgramFinder:
             return Program(path=text, program=None)
         if text == SHELL:
             return self._shell(node, loc)
+        if text == DYNAMIC:
+            return Program(path=text, program=None)
         args = self._split(node.args, (*loc, 'args'))
         download = self._download(node, text, loc)
         if download is not None:

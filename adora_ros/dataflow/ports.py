@@ -17,8 +17,8 @@ from adora_ros.dataflow.model import (
     TimerSource,
     TopicSource,
 )
+from adora_ros.dataflow.portschema import InputYaml, ListedOutputYaml, OutputYaml, QosYaml, TopicYaml
 from adora_ros.dataflow.problems import nearest
-from adora_ros.dataflow.schema import InputYaml, ListedOutputYaml, OutputYaml, QosYaml, TopicYaml
 from adora_ros.dataflow.sources import check_data_id, parse_source
 
 if TYPE_CHECKING:

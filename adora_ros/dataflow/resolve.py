@@ -24,11 +24,12 @@ from adora_ros.dataflow.model import (
     RestartStrategy,
 )
 from adora_ros.dataflow.operators import DEFAULT_ID, resolve_operators
-from adora_ros.dataflow.origins import Program, ProgramFinder, build_lines
+from adora_ros.dataflow.origins import DYNAMIC, Program, ProgramFinder, build_lines
 from adora_ros.dataflow.problems import nearest
 from adora_ros.dataflow.reserved import RESERVED
 from adora_ros.dataflow.rosnode import check_ports, resolve_ros
 from adora_ros.dataflow.sources import LOG_LEVELS, check_node_id
+from adora_ros.dataflow.typecheck import check_types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,6 +99,7 @@ class Resolver:
         ports.check_topics(self._wiring, reserved, self._report)
         nodes = {index: self._node(node, ('nodes', index)) for index, node in self._draft.numbered()}
         lint(self._draft, nodes, self._report)
+        check_types(self._draft, nodes, self._file.parent, self._report)
         return Dataflow(
             name=self._name,
             namespace=self._namespace,
@@ -213,15 +215,9 @@ class Resolver:
             bridge=self._bridge(node, loc, machine),
             inputs=inputs,
             outputs=outputs,
-            restart=RestartSpec(
-                policy=RestartPolicy(node.restart_policy or RestartPolicy.NEVER),
-                max_restarts=node.max_restarts or 0,
-                delay=node.restart_delay,
-                max_delay=node.max_restart_delay,
-                window=node.restart_window,
-            ),
-            health_check_timeout=node.health_check_timeout,
-            startup_timeout=node.startup_timeout,
+            restart=_restart(node),
+            health_check_timeout=node.health_check_timeout if _kind(node) is not NodeKind.DYNAMIC else None,
+            startup_timeout=node.startup_timeout if _kind(node) is not NodeKind.DYNAMIC else None,
             stop_grace=_given(node.stop_grace, _given(self._draft.root.stop_grace, DEFAULT_STOP_GRACE)),
             finish_grace=node.finish_grace_secs,
             on_give_up=OnGiveUp(node.on_give_up or OnGiveUp.IGNORE),
@@ -323,11 +319,25 @@ def _given(value: float | None, default: float) -> float:
 
 
 def _kind(node: NodeYaml) -> NodeKind:
+    if node.path == DYNAMIC:
+        return NodeKind.DYNAMIC
     if node.ros is not None:
         return NodeKind.ROS
     if node.ros2 is not None:
         return NodeKind.BRIDGE
     return NodeKind.PATH if node.operator is None and node.operators is None else NodeKind.OPERATORS
+
+
+def _restart(node: NodeYaml) -> RestartSpec:
+    if _kind(node) is NodeKind.DYNAMIC:
+        return RestartSpec()
+    return RestartSpec(
+        policy=RestartPolicy(node.restart_policy or RestartPolicy.NEVER),
+        max_restarts=node.max_restarts or 0,
+        delay=node.restart_delay,
+        max_delay=node.max_restart_delay,
+        window=node.restart_window,
+    )
 
 
 def _warm(own: Any, common: Any) -> bool | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 FORM_ERROR = 'adora_form'
@@ -28,3 +29,44 @@ class Yaml(BaseModel):
     """Base of every mapping in the file."""
 
     model_config = ConfigDict(strict=True, extra='forbid', frozen=True, use_attribute_docstrings=True)
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    expected = 'text, a number, true or false'
+    raise form_error(expected)
+
+
+def _auto_or_bool(value: Any) -> Any:
+    if isinstance(value, bool) or value == 'auto':
+        return value
+    expected = 'auto, true or false'
+    raise form_error(expected)
+
+
+def _byte_size(value: Any) -> Any:
+    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    expected = 'a size such as 50MB'
+    raise form_error(expected)
+
+
+AutoOrBool = Annotated[Any, BeforeValidator(_auto_or_bool), WithJsonSchema({'enum': ['auto', True, False]})]
+Scalar = Annotated[Any, BeforeValidator(_scalar), WithJsonSchema({'type': ['string', 'number', 'boolean']})]
+ByteSize = Annotated[Any, BeforeValidator(_byte_size), WithJsonSchema({'type': ['string', 'integer']})]
+
+
+def text_or_map(value: Any) -> str:
+    """Return which of the forms text and mapping a value is of."""
+    return '(text)' if isinstance(value, str) else '(map)'
+
+
+def list_or_map(value: Any) -> str:
+    """Return which of the forms list and mapping a value is of."""
+    return '(map)' if isinstance(value, (dict, BaseModel)) else '(list)'
+
+
+def text_or_list(value: Any) -> str:
+    """Return which of the forms text and list a value is of."""
+    return '(list)' if isinstance(value, list) else '(text)'

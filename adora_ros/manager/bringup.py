@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Protocol
 
-from adora_ros.dataflow import NodeSpec, graph
+from adora_ros.dataflow import NodeKind, NodeSpec, graph
 from adora_ros.errors import LifecycleError, TransitionFailedError
 from adora_ros.manager.events import EventKind, Level
 from adora_ros.manager.gate import StartGate
@@ -108,6 +108,9 @@ class BringUp:
         self._last_complaint = last_complaint
         self._loop = asyncio.get_running_loop()
         self._gate = StartGate(graph.sinks_first(dataflow))
+        for node in dataflow.nodes:
+            if node.kind is NodeKind.DYNAMIC:
+                self._gate.passed(node.id)
         self._foreign: dict[str, Foreign] = {}
         self._reopened = asyncio.Event()
         self._stopping: set[asyncio.Task[None]] = set()

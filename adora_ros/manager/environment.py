@@ -62,7 +62,14 @@ class RunContext:
 
 
 def node_config(
-    context: RunContext, node: NodeSpec, number: int, *, control_fd: int, life_fd: int, closed_inputs: tuple[str, ...]
+    context: RunContext,
+    node: NodeSpec,
+    number: int,
+    *,
+    control_fd: int,
+    life_fd: int,
+    end_fd: int | None,
+    closed_inputs: tuple[str, ...],
 ) -> NodeConfig:
     """Return what incarnation ``number`` of a node needs to know."""
     dataflow, memory = context.dataflow, context.memory
@@ -76,8 +83,10 @@ def node_config(
         restart_count=number,
         machine=context.machine,
         use_sim_time=context.use_sim_time,
+        dynamic=node.kind is NodeKind.DYNAMIC,
         control_fd=control_fd,
         life_fd=life_fd,
+        end_fd=end_fd,
         payload_folder=None if memory is None or memory.folder is None else str(memory.folder),
         payload_limit=0 if memory is None else memory.limit,
         descriptor_file=str(context.folder / 'dataflow.json'),

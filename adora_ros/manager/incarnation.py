@@ -8,6 +8,7 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from adora_ros.dataflow import NodeKind
 from adora_ros.errors import DataflowError, TransportError
 from adora_ros.inputs import StopCause
 from adora_ros.manager.lifecycle import ControlDriver
@@ -27,6 +28,8 @@ SIGKILL_SHARE = 1.5
 """SIGKILL follows a stop request after this multiple of the grace."""
 LEFTOVER_GRACE = 0.5
 """Seconds from SIGTERM to SIGKILL for what a node leaves behind in its process group."""
+DETACH_GRACE = 1.0
+"""Seconds from the stop request after which a process that somebody else started is no longer part of the dataflow."""
 GROUP_POLL = 0.005
 """Seconds between two looks at a process group that is being ended."""
 
@@ -77,6 +80,8 @@ class Channels:
     notify: NotifySocket
     control: ControlSocket
     life: LifePage
+    end: int
+    """Read end of a pipe that ends when the process begins to end, or says nothing."""
 
 
 class Incarnation:
@@ -108,6 +113,7 @@ class Incarnation:
         self._after_grace = False
         self._stop_asked = False
         self._gone = False
+        self._end: Exit | None = None
         self._busy = 0
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._ending: asyncio.Task[None] | None = None
@@ -117,6 +123,7 @@ class Incarnation:
     def _watch(self) -> None:
         self._loop.add_reader(self._channels.notify, self._on_notify)
         self._loop.add_reader(self._channels.control, self._on_control)
+        self._loop.add_reader(self._channels.end, self._on_last_sign)
         self._loop.add_reader(self.child.pidfd, self._on_exit)
         if self.spec.startup_timeout is not None:
             self._arm('startup', self.spec.startup_timeout, self._startup_overdue)
@@ -145,6 +152,9 @@ class Incarnation:
             self.tell(ManagerOp.STOP, cause=StopCause.MANUAL.value)
         else:
             self.interrupt()
+        if self.spec.kind is NodeKind.DYNAMIC:
+            self._arm('detach', DETACH_GRACE, self._on_exit)
+            return
         self._arm('term', grace, lambda: self.child.signal_group(signal.SIGTERM))
         self._arm('kill', grace * SIGKILL_SHARE, self._kill_after_grace)
 
@@ -165,6 +175,8 @@ class Incarnation:
         self._after_grace = cause is None
         self._disarm()
         self.child.signal_group(signal.SIGKILL)
+        if self.spec.kind is NodeKind.DYNAMIC:
+            self._loop.call_soon(self._on_exit)
 
     def transition_begins(self) -> None:
         """Suspend the health check: a transition has a deadline of its own."""
@@ -209,13 +221,22 @@ class Incarnation:
     # What the process says
 
     def _on_notify(self) -> None:
-        for variables in self._channels.notify.drain(lambda pid: in_group(pid, self.child.pid)):
+        is_outside = self.spec.kind is NodeKind.DYNAMIC
+        for variables in self._channels.notify.drain(self._is_member):
             if variables.get('READY') == '1':
                 self._on_control()
                 self.connect()
             if 'STATUS' in variables:
                 self._owner.status_text(self, variables['STATUS'])
             self.alive()
+            if is_outside and variables.get('STOPPING') == '1':
+                self._loop.call_soon(self._on_exit)
+
+    def _is_member(self, pid: int) -> bool:
+        """Return whether a process belongs to the node."""
+        if self.spec.kind is NodeKind.DYNAMIC:
+            return pid == self.child.pid
+        return in_group(pid, self.child.pid)
 
     def _on_control(self) -> None:
         try:
@@ -286,9 +307,27 @@ class Incarnation:
 
     # The end
 
+    def _on_last_sign(self) -> None:
+        """Record a failure that the kernel knows of before it is done with the process."""
+        self._loop.remove_reader(self._channels.end)
+        code = self.child.failure()
+        if code is not None:
+            self._exited(code)
+
     def _on_exit(self) -> None:
+        """Take it that the process has ended, or is no longer part of the dataflow."""
+        if self._ending is not None:
+            return
         self._loop.remove_reader(self.child.pidfd)
-        code = self.child.reap()
+        self._loop.remove_reader(self._channels.end)
+        os.close(self._channels.end)
+        end = self._exited(self.child.reap())
+        self._ending = self._loop.create_task(self._end_group(end))
+
+    def _exited(self, code: int) -> Exit:
+        """Return what becomes of an exit, and record it once."""
+        if self._end is not None:
+            return self._end
         self._gone = True
         self._disarm()
         self._on_notify()
@@ -298,14 +337,16 @@ class Incarnation:
         self._channels.control.close()
         if self.bringing_up is not None:
             self.bringing_up.cancel()
-        end = self._classify(code)
-        self._owner.exited(self, end)
-        self._ending = self._loop.create_task(self._end_group(end))
+        self._end = self._classify(code)
+        self._owner.exited(self, self._end)
+        return self._end
 
     def _classify(self, code: int) -> Exit:
         name = _signal_name(-code) if code < 0 else None
         if self._kill_cause is not None:
             cause = self._kill_cause
+        elif self.spec.kind is NodeKind.DYNAMIC:
+            return Exit(cause=ExitCause.DETACHED)
         elif name is not None:
             cause = ExitCause.SIGNAL
         else:

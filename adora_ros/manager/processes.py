@@ -59,6 +59,9 @@ class Child(Protocol):
     def is_warm(self) -> bool:
         """Whether it was forked from a warm process."""
 
+    def failure(self) -> int | None:
+        """Return the exit code, negative for a signal, of a process that is ending, if it is known and not 0."""
+
     def reap(self) -> int:
         """Return the exit code, negative for a signal, of a process whose pidfd is readable; closes the pidfd."""
 
@@ -90,6 +93,10 @@ class Processes(Protocol):
         """Send SIGKILL to one process, if it still exists."""
 
 
+_EXIT_CODE = 52 - 3
+"""Where the exit code is among what :func:`_stat` returns, which begins with the third field of the kernel's."""
+
+
 class PosixChild:
     """A child of this process."""
 
@@ -111,6 +118,17 @@ class PosixChild:
         self.is_warm = is_warm
         self.is_reaped = False
         self._wait = wait or self._wait_here
+
+    def failure(self) -> int | None:
+        """Return the exit code, negative for a signal, of a process that is ending, if it is known and not 0.
+
+        See ``proc_pid_stat(5)``: the kernel has the code as soon as the whole process has to end. It is 0 before, and
+        for a traced or stopped process it is something else.
+        """
+        fields = _stat(f'/proc/{self.pid}')
+        if fields is None or fields[0] in {'T', 't'}:
+            return None
+        return os.waitstatus_to_exitcode(int(fields[_EXIT_CODE])) or None
 
     def reap(self) -> int:
         """Return the exit code, negative for a signal."""
@@ -249,12 +267,17 @@ def _environment(folder: str) -> set[bytes]:
 
 
 def _is_live_member(folder: str, group: int) -> bool:
+    fields = _stat(folder)
+    return fields is not None and int(fields[2]) == group and fields[0] not in {'Z', 'X'}
+
+
+def _stat(folder: str) -> list[str] | None:
+    """Return what the kernel tells of a process, from its state on; None if there is none."""
     try:
-        stat = Path(folder, 'stat').read_text(encoding='ascii', errors='replace')
+        text = Path(folder, 'stat').read_text(encoding='ascii', errors='replace')
     except OSError:
-        return False
-    state, _parent, process_group = stat.rpartition(')')[2].split()[:3]
-    return int(process_group) == group and state not in {'Z', 'X'}
+        return None
+    return text.rpartition(')')[2].split()
 
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

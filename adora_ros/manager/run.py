@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from adora_ros.dataflow import NodeKind, RestartPolicy, graph
 from adora_ros.inputs import StopCause
+from adora_ros.manager.attaching import Attachments
 from adora_ros.manager.bringup import BringUp, RosLink
 from adora_ros.manager.events import EventKind, Level
 from adora_ros.manager.guard import Guard
@@ -91,6 +92,7 @@ class Run:
         self._bring_up = BringUp(
             context.dataflow, self.live, ros=ros, owner=self, journal=journal, last_complaint=pump.last_complaint
         )
+        self._attachments = Attachments(context, self._launcher, asker=self, owner=self, loop=self._loop)
         self._stragglers = Stragglers(self.live, self._loop, can_receive=self.can_receive, stop=self._stop_straggler)
         self._effects: deque[Effect] = deque()
         self._following = False
@@ -156,6 +158,7 @@ class Run:
         await self._ended.wait()
         self._bring_up.close()
         self._stragglers.close()
+        self._attachments.close()
         self._launcher.close()
         await self._loop.run_in_executor(None, self._lines.close)
         if self._memory is not None:
@@ -255,7 +258,8 @@ class Run:
 
     def ended(self, incarnation: Incarnation, end: Exit) -> None:
         """Let supervision decide, once nothing of the incarnation is left."""
-        self._guard.remove(incarnation.child.pid)
+        if incarnation.spec.kind is not NodeKind.DYNAMIC:
+            self._guard.remove(incarnation.child.pid)
         if self._memory is not None:
             self._memory.release_later(incarnation.spec.name, incarnation.number, self._loop)
         task = self._loop.create_task(self._ended_for_good(incarnation, end))
@@ -366,14 +370,24 @@ class Run:
     def _spawn(self, node_id: str, number: int) -> None:
         if number > 0:
             self.counters = self.counters.plus(restarts=1)
+        if self.context.dataflow.node(node_id).kind is NodeKind.DYNAMIC:
+            self._attachments.begin(node_id, number, self.supervisor.closed_inputs(node_id))
+            return
         self._starts.begin(self.context.dataflow.node(node_id), number, self.supervisor.closed_inputs(node_id))
+
+    def attach(self, node: str) -> bool:
+        """Let a process from outside take a node, if it can be taken."""
+        effects = self.supervisor.attach(node, self._loop.time())
+        self._follow(effects)
+        return any(isinstance(effect, Spawn) for effect in effects)
 
     def started(self, incarnation: Incarnation) -> None:
         """Take charge of a new process."""
         node = incarnation.spec
         self.live[node.id] = incarnation
         self._expect_inputs(node)
-        self._guard.add(incarnation.child.pid, interrupt=node.kind is NodeKind.ROS)
+        if node.kind is not NodeKind.DYNAMIC:
+            self._guard.add(incarnation.child.pid, interrupt=node.kind is NodeKind.ROS)
         text = f'started (pid {incarnation.child.pid})'
         self._write(EventKind.NODE_STARTING, text, incarnation, level=Level.DEBUG, warm=incarnation.child.is_warm)
         if node.kind is NodeKind.ROS:

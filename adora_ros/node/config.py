@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adora_ros.errors import NodeError
-from adora_ros.transport.contract import CONFIG_VARIABLE, NodeConfig
+from adora_ros.transport.attach import take_node
+from adora_ros.transport.contract import CONFIG_VARIABLE, NOTIFY_VARIABLE, NodeConfig
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 def node_config(node_id: str | None = None, environ: Mapping[str, str] = os.environ) -> NodeConfig:
-    """Return the configuration that the manager gave to this process.
+    """Return the configuration that the manager gave to this process, or gives it now if it has come from outside.
 
     Args:
         node_id: the id that the caller expects, None for any.
@@ -27,14 +28,28 @@ def node_config(node_id: str | None = None, environ: Mapping[str, str] = os.envi
 
     """
     text = environ.get(CONFIG_VARIABLE)
+    if text is None and node_id is not None:
+        return _attached(node_id)
     if text is None:
-        msg = f'{CONFIG_VARIABLE} is not set: a node is started by its dataflow, run it with `adora run FILE`'
+        msg = (
+            f'{CONFIG_VARIABLE} is not set: a node is started by its dataflow, run it with `adora run FILE`; '
+            'a node with `path: dynamic` gives its id, Node("id")'
+        )
         raise NodeError(msg)
     config = NodeConfig.from_json(text)
     if node_id is not None and node_id != config.node_id:
         msg = f'this process is node {config.node_id!r}, not {node_id!r}: use Node() or the id of the dataflow file'
         raise NodeError(msg)
     return config
+
+
+def _attached(node_id: str) -> NodeConfig:
+    """Take a node of a running dataflow for this process."""
+    offer = take_node(node_id)
+    for name, value in offer.env.items():
+        os.environ.setdefault(name, value)
+    os.environ[NOTIFY_VARIABLE] = offer.notify
+    return offer.config
 
 
 def descriptor(config: NodeConfig) -> dict[str, Any]:

@@ -31,11 +31,15 @@ class ControlChannel:
     Args:
         fd: the inherited ``SOCK_SEQPACKET`` socket; it is not passed on to programs that the node starts.
         end_process: ends the process at once with an exit code, from whatever thread.
+        is_child: whether the process is not to outlive its manager.
 
     """
 
-    def __init__(self, fd: int | None, end_process: Callable[[int], object] = os._exit) -> None:
+    def __init__(
+        self, fd: int | None, end_process: Callable[[int], object] = os._exit, *, is_child: bool = True
+    ) -> None:
         self._end_process = end_process
+        self._is_child = is_child
         self._socket: socket.socket | None = None
         if fd is not None:
             self._socket = socket.socket(fileno=fd)
@@ -48,7 +52,7 @@ class ControlChannel:
 
         Args:
             on_packet: given the keys of each packet, in that thread.
-            on_end: called when the manager is gone. If the process is still there :data:`ORPHAN_GRACE` seconds later
+            on_end: called when the manager is gone. If a child of it is still there :data:`ORPHAN_GRACE` seconds later
                 it is ended with exit code 1, whatever it is doing.
 
         """
@@ -99,9 +103,10 @@ class ControlChannel:
     ) -> None:
         while packet := _receive(control):
             _handle(packet, on_packet)
-        deadline = threading.Timer(ORPHAN_GRACE, self._end_process, (1,))
-        deadline.daemon = True
-        deadline.start()
+        if self._is_child:
+            deadline = threading.Timer(ORPHAN_GRACE, self._end_process, (1,))
+            deadline.daemon = True
+            deadline.start()
         on_end()
 
 

@@ -54,7 +54,7 @@ class Output:
             TransportError: the output cannot carry the value or the metadata.
 
         """
-        return self._send(lambda stamp: self._codec.to_message(value, parameters, stamp))
+        return self._send(self._codec.to_message, value, parameters)
 
     def draft(self, size: int) -> Draft | None:
         """Return shared memory for ``size`` bytes, which may be filled without a lock; None if there is none.
@@ -69,7 +69,7 @@ class Output:
         """Publish what a draft has been filled with; return and raise as :meth:`send` does."""
         codec = self._codec
         assert isinstance(codec, ArrowPort)  # noqa: S101 - nothing else makes drafts
-        return self._send(lambda stamp: codec.draft_message(draft, parameters, stamp))
+        return self._send(codec.draft_message, draft, parameters)
 
     def discard(self, draft: Draft) -> None:
         """Give a draft back unless it was sent; from any thread, even while it holds the lock."""
@@ -79,12 +79,13 @@ class Output:
         while self._discarded:
             self._discarded.popleft().abandon()
 
-    def _send(self, make: Callable[[Stamp], Any]) -> str:
+    def _send(self, make: Callable[..., Any], value: Any, parameters: Mapping[str, Any] | None) -> str:
         with self._lock:
-            self._abandon_discarded()
+            if self._discarded:
+                self._abandon_discarded()
             stamp = Stamp(time.time_ns(), self._incarnation, self._sent + 1)
             try:
-                message = make(stamp)
+                message = make(value, parameters, stamp)
             except TransportError as error:
                 msg = f'output {self.id!r}: {error}'
                 raise TransportError(msg) from error

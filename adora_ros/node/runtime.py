@@ -15,7 +15,7 @@ from rclpy.experimental import EventsExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from adora_ros.inputs import StopCause
-from adora_ros.node import notify
+from adora_ros.node import lastsign, notify
 from adora_ros.node.control import ControlChannel
 from adora_ros.node.inbox import Inbox, Phase
 from adora_ros.node.ros import DataflowNode
@@ -58,11 +58,13 @@ class Runtime:
 
     def __init__(self, config: NodeConfig) -> None:
         self._config = config
-        self._control = ControlChannel(config.control_fd)
+        self._control = ControlChannel(config.control_fd, is_child=not config.dynamic)
         self._notifier, self.life = notify.from_environment()
         if config.life_fd is not None:
             self.life.page = LifePage(config.life_fd)
             os.close(config.life_fd)
+        if config.end_fd is not None:
+            lastsign.hold(config.end_fd)
         self.inbox = Inbox(config.inputs, post=self._control.post, flush=self._control.flush)
         self.declared = frozenset(output.id for output in config.outputs)
         self.closed = False

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from adora_ros.dataflow import Dataflow, LogSource, NodeSource, NodeSpec, OnGiveUp, RestartStrategy, TimerSource, graph
+from adora_ros.dataflow import (
+    Dataflow,
+    LogSource,
+    NodeKind,
+    NodeSource,
+    NodeSpec,
+    OnGiveUp,
+    RestartStrategy,
+    TimerSource,
+    graph,
+)
 from adora_ros.supervision.effects import (
     AllInputsClosedNotice,
     DataflowEnded,
@@ -47,6 +57,7 @@ class DataflowSupervisor:
         self._nodes = {node.id: NodeSupervisor(node.id, node.restart) for node in nodes}
         self._open = {node.id: _closable_inputs(node, dataflow) for node in nodes}
         self._closed: dict[str, list[str]] = {node.id: [] for node in nodes}
+        self._outside = [node for node in self._nodes if dataflow.node(node).kind is NodeKind.DYNAMIC]
         self._failed_order: list[str] = []
         self._stopping = False
         self._ended = False
@@ -82,9 +93,17 @@ class DataflowSupervisor:
         return min((node.due for node in self._nodes.values() if node.due is not None), default=None)
 
     def start(self, now: float) -> tuple[Effect, ...]:
-        """Start all nodes that were neither started nor stopped before."""
-        pending = [node for node in self._nodes.values() if node.state is NodeState.PENDING]
+        """Start all nodes that were neither started nor stopped before, but for those that somebody else starts."""
+        pending = [n for n in self._nodes.values() if n.state is NodeState.PENDING and n.node not in self._outside]
         return self._follow(effect for node in pending for effect in node.start(now))
+
+    def attach(self, node: str, now: float) -> tuple[Effect, ...]:
+        """Start a node whose process has come from outside; nothing follows if it cannot be taken."""
+        if self._stopping or self._ended or node not in self._outside:
+            return ()
+        if self._nodes[node].state.is_final:
+            self._reopen(node)
+        return self._follow(self._nodes[node].start(now))
 
     def up(self, node: str, incarnation: int, now: float) -> tuple[Effect, ...]:
         """Note that an incarnation works."""
@@ -115,7 +134,7 @@ class DataflowSupervisor:
 
     def restart_node(self, node: str, now: float) -> tuple[Effect, ...]:
         """Restart one node as an operator asks, whatever had been asked of that node before."""
-        if self._stopping:
+        if self._stopping or node in self._outside:
             return ()
         if self._nodes[node].state.is_final:
             self._ended = False
@@ -177,10 +196,19 @@ class DataflowSupervisor:
             effect = todo.popleft()
             followed.append(effect)
             todo.extend(self._consequences(effect))
+            todo.extend(self._let_go())
         if not self._ended and all(node.state.is_final for node in self._nodes.values()):
             self._ended = True
             followed.append(DataflowEnded())
         return tuple(followed)
+
+    def _let_go(self) -> Iterator[Effect]:
+        """Yield what ends the nodes that somebody else starts, once all others have ended."""
+        inside = [node for node in self._nodes.values() if node.node not in self._outside]
+        if inside and all(node.state.is_final for node in inside):
+            for node in self._outside:
+                if self._nodes[node].asked is not Asked.STOP and not self._nodes[node].state.is_final:
+                    yield from self._nodes[node].stop(RestartCancelReason.DATAFLOW_STOPPING)
 
     def _consequences(self, effect: Effect) -> Iterator[Effect]:
         if isinstance(effect, Spawn) and self._nodes[effect.node].inputs_closed:
@@ -247,7 +275,8 @@ class DataflowSupervisor:
         peers = [
             peer
             for peer in self._sources_first()
-            if peer.node != node and (strategy is RestartStrategy.ONE_FOR_ALL or peer.node in downstream)
+            if peer.node not in {node, *self._outside}
+            and (strategy is RestartStrategy.ONE_FOR_ALL or peer.node in downstream)
         ]
         live = [p for p in peers if p.state.has_process and p.asked is Asked.NOTHING and not p.inputs_closed]
         return self._follow(effect for peer in live for effect in peer.restart(now, f'restart of `{node}`'))

@@ -25,6 +25,8 @@ class ExitCause(str, Enum):
     """A lifecycle transition failed or did not end before its deadline."""
     SPAWN = 'spawn'
     """The process could not be started."""
+    DETACHED = 'detached'
+    """A process that the manager had not started has left the dataflow, or ended; how is for its parent to know."""
 
 
 class Asked(str, Enum):
@@ -80,6 +82,7 @@ _PREFIX = {
     ExitCause.STARTUP_TIMEOUT: 'startup timeout',
     ExitCause.TRANSITION: 'lifecycle',
     ExitCause.SPAWN: 'could not start',
+    ExitCause.DETACHED: 'detached',
 }
 
 
@@ -97,7 +100,7 @@ def decide(policy: RestartPolicy, end: Exit, *, asked: Asked, inputs_closed: boo
         return Verdict.FAILED if end.after_grace else Verdict.STOPPED
     if asked is Asked.RESTART:
         return Verdict.RESTART
-    clean = end.cause is ExitCause.CLEAN
+    clean = end.cause in {ExitCause.CLEAN, ExitCause.DETACHED}
     restarts = policy is RestartPolicy.ALWAYS or (policy is RestartPolicy.ON_FAILURE and not clean)
     if restarts and not inputs_closed:
         return Verdict.RESTART

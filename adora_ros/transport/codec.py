@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from adora_ros.errors import TransportError
 from adora_ros.transport.metadata import TIMESTAMP_KEY, Stamp, pack, unpack, utc
+from adora_ros.transport.shapes import array_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,8 +50,18 @@ def encode(value: Any, parameters: Mapping[str, Any] | None, *, stamp: Stamp) ->
         TransportError: the value is none of these, or the metadata cannot be carried.
 
     """
+    return stream(as_array(value), pack(parameters, stamp))
+
+
+def stream(array: pa.Array, metadata: str) -> pa.Buffer:
+    """Return an array and packed metadata as bytes.
+
+    Raises:
+        TransportError: Arrow IPC cannot carry the array.
+
+    """
     sink = pa.BufferOutputStream()
-    write(as_array(value), sink, {METADATA_KEY: pack(parameters, stamp)})
+    write(array, sink, {METADATA_KEY: metadata})
     return sink.getvalue()
 
 
@@ -157,12 +168,6 @@ def read(buffer: Any) -> tuple[pa.Array, bytes | None]:
     return value, None if custom is None else custom.get(METADATA_KEY)
 
 
-def bytes_array(value: Any) -> pa.Array:
-    """Return an array of uint8 that uses the memory of a buffer."""
-    data = pa.py_buffer(value)
-    return pa.Array.from_buffers(pa.uint8(), data.size, [None, data])
-
-
 def _joined(value: pa.ChunkedArray) -> pa.Array:
     array = value.combine_chunks()
     return array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
@@ -170,7 +175,7 @@ def _joined(value: pa.ChunkedArray) -> pa.Array:
 
 def _contiguous(value: bytes | bytearray | memoryview) -> pa.Array:
     try:
-        return bytes_array(value)
+        return array_of(pa.uint8(), value)
     except (BufferError, ValueError) as error:
         msg = 'cannot send a memoryview that is not contiguous: send bytes(view)'
         raise TransportError(msg) from error

@@ -138,6 +138,8 @@ class NodeConfig:
     machine: str = ''
     use_sim_time: bool = False
     """Whether the node takes its ROS time from ``/clock``."""
+    dynamic: bool = False
+    """Whether somebody else has started the process; it outlives its manager."""
     control_fd: int | None = None
     life_fd: int | None = None
     """File descriptor of a :class:`adora_ros.transport.lifepage.LifePage`: proofs of life between two notifications."""
@@ -145,6 +147,8 @@ class NodeConfig:
     """Folder in shared memory for large values; None for none."""
     payload_limit: int = 0
     """Bytes that the files in it may take together."""
+    end_fd: int | None = None
+    """File descriptor of a pipe that ends when the process begins to."""
     descriptor_file: str | None = None
     """JSON file of the parsed dataflow."""
     inputs: tuple[InputConfig, ...] = ()

@@ -10,7 +10,8 @@ import struct
 from typing import Any
 
 from adora_ros.errors import TransportError
-from adora_ros.transport.payloads import Descriptor, PayloadKind
+from adora_ros.transport.payloads import Descriptor
+from adora_ros.transport.shapes import PLAIN
 
 LABEL = b'adora: the value is in shared memory: `adora topic echo` shows it; `inline: always` on the output avoids it'
 _MAGIC = b'ADORASHM'
@@ -74,11 +75,11 @@ def parse(data: bytes) -> tuple[Descriptor, str]:
         magic, kind, slot, generation, offset, capacity, length, path_length = _BODY.unpack_from(data)
         end = _BODY.size + path_length
         path, metadata = data[_BODY.size : end].decode(), data[end:].decode()
-        descriptor = Descriptor(PayloadKind(kind), path, slot, generation, offset, capacity, length)
+        descriptor = Descriptor(kind, path, slot, generation, offset, capacity, length)
     except (struct.error, ValueError) as error:
         msg = f'the descriptor of a value in shared memory is not readable: {error}'
         raise TransportError(msg) from error
-    if magic != _MAGIC or length > capacity:
+    if magic != _MAGIC or length > capacity or kind > len(PLAIN):
         msg = 'the descriptor of a value in shared memory is not readable: it is of another version'
         raise TransportError(msg)
     return descriptor, metadata

@@ -15,9 +15,8 @@ import time
 import uuid
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adora_ros.errors import TransportError
 
@@ -45,11 +44,12 @@ FLUSH_TEXT = b'"flush":true'
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _INT64 = range(-(2**63), 2**63)
+_STEP = 32
+"""The JSON is padded with spaces to a multiple of this many characters, so that most messages are of one length."""
 _encode = json.JSONEncoder(separators=(',', ':')).encode
 
 
-@dataclass(frozen=True)
-class Stamp:
+class Stamp(NamedTuple):
     """What identifies a message."""
 
     timestamp: int
@@ -88,10 +88,10 @@ def pack(parameters: Mapping[str, Any] | None, stamp: Stamp) -> str:
     head = f'{{"timestamp":{stamp.timestamp}'
     if stamp.incarnation is not None:
         head = f'{head},"incarnation":{stamp.incarnation},"seq":{stamp.seq}'
-    if not parameters:
-        return head + '}'
-    plain = {_checked(key): _parameter(key, value) for key, value in _items(parameters)}
-    return f'{head},"parameters":{_encode(plain)}}}'
+    if parameters:
+        plain = {_checked(key): _parameter(key, value) for key, value in _items(parameters)}
+        head = f'{head},"parameters":{_encode(plain)}'
+    return head.ljust(-(-len(head) // _STEP) * _STEP) + '}'
 
 
 def unpack(text: bytes | str) -> tuple[dict[str, Any], int | None, int | None]:

@@ -15,7 +15,6 @@ import struct
 import sys
 import time
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -48,20 +47,17 @@ UNREACHABLE = (
 )
 
 
-class PayloadKind(int, Enum):
-    """What is in a slot."""
-
-    ARROW = 0
-    """An Arrow IPC stream."""
-    BYTES = 1
-    """The elements of an array of uint8."""
+ARROW = 0
+"""Kind of a payload that is an Arrow IPC stream; ``n`` is that of the elements of an array of the type ``PLAIN[n - 1]``
+of :mod:`adora_ros.transport.shapes`."""
+BYTES = 1
 
 
 @dataclass(frozen=True)
 class Descriptor:
     """Where a value is."""
 
-    kind: PayloadKind
+    kind: int
     path: str
     slot: int
     generation: int
@@ -161,7 +157,7 @@ class Draft:
         self._clock = clock
         self._settled = False
 
-    def commit(self, kind: PayloadKind) -> Descriptor:
+    def commit(self, kind: int) -> Descriptor:
         """Let readers at what has been written, and return where it is."""
         self._settled = True
         self._ring.commit(self._reservation, self._clock())

@@ -19,10 +19,11 @@ from std_msgs.msg import UInt8MultiArray
 
 from adora_ros.errors import TransportError
 from adora_ros.transport import descriptor
-from adora_ros.transport.codec import Decoded, as_array, bytes_array, decode, encode, measure, read, write
+from adora_ros.transport.codec import Decoded, as_array, measure, read, stream, write
 from adora_ros.transport.metadata import FLUSH, FLUSH_TEXT, TIMESTAMP_KEY, Stamp, pack, unpack, utc
-from adora_ros.transport.payloads import Draft, PayloadKind, PayloadLostError, PayloadReader, PayloadWriter
+from adora_ros.transport.payloads import ARROW, BYTES, Draft, PayloadLostError, PayloadReader, PayloadWriter
 from adora_ros.transport.rosarrow import from_arrow, is_convertible, to_arrow, type_name
+from adora_ros.transport.shapes import PLAIN, ShapeReader, ShapeWriter, array_of, elements, plain_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -109,7 +110,7 @@ class PayloadCounts:
 class Borrowed:
     """A message whose value is in shared memory, which stays as it is while this or the value is alive."""
 
-    kind: PayloadKind
+    kind: int
     memory: pa.Buffer
     metadata: str
 
@@ -130,6 +131,8 @@ class ArrowPort:
         self._writer = writer
         self._reader = PayloadReader()
         self._counts = counts or PayloadCounts()
+        self._written = ShapeWriter()
+        self._read = ShapeReader()
 
     @property
     def message_type(self) -> type[Any]:
@@ -139,13 +142,17 @@ class ArrowPort:
     def to_message(self, value: Any, parameters: Mapping[str, Any] | None, stamp: Stamp) -> bytes:
         """Return the serialized message (see :func:`adora_ros.transport.codec.encode`)."""
         array = as_array(value)
-        if self._writer is not None and array.nbytes >= INLINE_LIMIT:
-            metadata = pack(parameters, stamp)
-            draft = self._reserve(self._writer, measure(array))
-            if draft is not None:
-                return self._shared(array, draft, metadata)
-        payload = encode(array, parameters, stamp=stamp)
-        return b''.join((_HEADER.pack(_CDR_LITTLE_ENDIAN, 0, 0, payload.size), payload))
+        metadata = pack(parameters, stamp)
+        if self._writer is not None and (plain_size(array) or array.nbytes) >= INLINE_LIMIT:
+            message = self._shared(array, self._writer, metadata)
+            if message is not None:
+                return message
+        text = metadata.encode()
+        parts = self._written.parts(array, text)
+        if parts is None:
+            parts = (stream(array, metadata),)
+            self._written.learn(array, parts[0], text)
+        return b''.join((_HEADER.pack(_CDR_LITTLE_ENDIAN, 0, 0, sum(map(len, parts))), *parts))
 
     def draft(self, size: int) -> Draft | None:
         """Return memory for a value of ``size`` bytes; None if it is to travel inside its message."""
@@ -161,7 +168,7 @@ class ArrowPort:
 
         """
         metadata = pack(parameters, stamp)
-        return descriptor.to_message(draft.commit(PayloadKind.BYTES), metadata)
+        return descriptor.to_message(draft.commit(BYTES), metadata)
 
     def receive(self, message: Any) -> Any:
         """See the protocol; a lease on the value begins here."""
@@ -178,10 +185,18 @@ class ArrowPort:
     def from_message(self, message: Any, *, timestamp: int | None = None) -> Decoded:
         """Return the value, which keeps the memory of ``message`` alive, and its metadata."""
         if isinstance(message, Borrowed):
-            value = bytes_array(message.memory) if message.kind is PayloadKind.BYTES else read(message.memory)[0]
+            is_stream = message.kind == ARROW
+            value = read(message.memory)[0] if is_stream else array_of(PLAIN[message.kind - 1], message.memory)
             return Decoded(value, *unpack(message.metadata))
-        data = _payload(message) if isinstance(message, bytes) else message.data
-        return decode(data, timestamp=timestamp)
+        data = _payload(message) if isinstance(message, bytes) else memoryview(message.data)
+        found = self._read.read(data)
+        if found is None:
+            value, text = read(data)
+            if text is None:
+                return Decoded(value, {} if timestamp is None else {TIMESTAMP_KEY: utc(timestamp)})
+            self._read.learn(value, data, text)
+            return Decoded(value, *unpack(text))
+        return Decoded(found[0], *unpack(found[1]))
 
     def flushes(self, message: Any) -> bool:
         """See the protocol; a message that cannot be read does not flush."""
@@ -199,13 +214,22 @@ class ArrowPort:
             self._counts.fell_back(writer.complaint, size)
         return draft
 
-    def _shared(self, array: pa.Array, draft: Draft, metadata: str) -> bytes:
+    def _shared(self, array: pa.Array, writer: PayloadWriter, metadata: str) -> bytes | None:
+        """Put an array into shared memory, written once, and return the message for it; None if there is no room."""
+        size = plain_size(array)
+        draft = self._reserve(writer, measure(array) if size is None else size)
+        if draft is None:
+            return None
         try:
-            write(array, pa.FixedSizeBufferWriter(pa.py_buffer(draft.memory)))
+            sink = pa.FixedSizeBufferWriter(pa.py_buffer(draft.memory))
+            if size is None:
+                write(array, sink)
+            else:
+                sink.write(elements(array))
         except BaseException:
             draft.abandon()
             raise
-        return descriptor.to_message(draft.commit(PayloadKind.ARROW), metadata)
+        return descriptor.to_message(draft.commit(ARROW if size is None else PLAIN.index(array.type) + 1), metadata)
 
 
 class RosPort:

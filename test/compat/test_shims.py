@@ -98,7 +98,7 @@ def test_only_the_processes_of_path_nodes_have_them(tmp_path: Path, monkeypatch:
     context = RunContext(dataflow=dataflow, run_id='uuid', folder=tmp_path, machine='', env={})
     paths = {}
     for node in dataflow.nodes:
-        config = node_config(context, node, 0, control_fd=9, life_fd=10, closed_inputs=())
+        config = node_config(context, node, 0, control_fd=9, life_fd=10, end_fd=11, closed_inputs=())
         paths[node.id] = environment(context, node, config, '@a', sys.executable).get('PYTHONPATH')
     assert paths == {'plain': str(SHIMS), 'own': f'{SHIMS}{os.pathsep}/own', 'ros': None}
     assert 'PYTHONPATH' not in os.environ

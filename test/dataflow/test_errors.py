@@ -198,7 +198,6 @@ def test_inputs(check: Check, line: str, expected: str) -> None:
         ('path: text', '3:11: error: node `n`: `<folder>/text` is not executable; run `chmod +x <folder>/text`'),
         ('path: ""', '3:11: error: node `n`: `path` is empty; name the program to run'),
         ('description: x', '2:5: error: node `n`: it has nothing to run; give it a `path`, or `ros` for an existing ROS 2 node'),
-        ('path: dynamic', '3:11: error: node `n`: `path: dynamic` is not supported yet; let the dataflow start the program'),
         ('path: shell\n    args: ls', '3:11: error: node `n`: `path: shell` runs any command, which is off; set ADORA_ALLOW_SHELL_NODES=true to allow it'),
         ('path: /bin/sh\n    git: -x', '4:10: error: node `n`: `-x` is not the `git` of a repository'),
         ('path: /bin/sh\n    git: x\n    tag: a\n    rev: b', '6:5: error: node `n`: `tag` and `rev` exclude each other; give one'),

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adora_ros.dataflow import Dataflow, DataflowErrors, Problem, json_schema, loads
-from adora_ros.dataflow.schema import InputYaml, NodeYaml, RootYaml, keys_of
+from adora_ros.dataflow.portschema import InputYaml
+from adora_ros.dataflow.schema import NodeYaml, RootYaml, keys_of
 
 DORA_ROOT = [
     'nodes',
@@ -102,7 +103,9 @@ def test_json_schema() -> None:
     assert {'enum': ['never', 'on-failure', 'always'], 'type': 'string'} in node['properties']['restart_policy'][
         'anyOf'
     ]
-    assert node['properties']['restart_policy']['description'] == '`never` unless given.'
+    assert (
+        node['properties']['restart_policy']['description'] == 'When the node is started again after its process ended.'
+    )
 
 
 WORDS = st.sampled_from(

@@ -24,11 +24,7 @@ NODE = 'nodes:\n  - id: a\n    path: a.py\n    outputs: [o]\n    restart_policy:
     [
         ('env: {LD_PRELOAD: x}', '6:11: warning: node `a`: `LD_PRELOAD` has no effect in a dataflow; it loads code into every program'),
         ('env: {ADORA_NODE_CONFIG: x}', '6:11: warning: node `a`: `ADORA_NODE_CONFIG` has no effect in a dataflow; the manager sets it'),
-        ('output_types: {o: std/core/v1/Int32}', '6:5: warning: node `a`: `output_types` has no effect here; give an output a `type` to check ROS message types'),
-        ('input_types: {o: std/core/v1/Int32}', '6:5: warning: node `a`: `input_types` has no effect here; give an input a `type` to check ROS message types'),
-        ('output_metadata: {o: [k]}', '6:5: warning: node `a`: `output_metadata` has no effect here; metadata is not checked'),
-        ('output_framing: {o: raw}', '6:5: warning: node `a`: `output_framing` has no effect here; values always travel as Arrow IPC'),
-        ('pattern: service-server', '6:5: warning: node `a`: `pattern` has no effect here; metadata is not checked'),
+        ('output_framing: {o: raw}', '6:22: warning: node `a`: `raw` has no effect here; bytes travel as Arrow IPC, and arrive as what they are'),
         ('shared_memory_pool_size: 8MB', '6:5: warning: node `a`: `shared_memory_pool_size` has no effect here; set `shared_memory_limit` at the top level'),
         ('deploy: {working_dir: /x}', '6:14: warning: node `a`: `working_dir` has no effect here; only `machine` has'),
         ('deploy: {labels: {gpu: "1"}}', '6:14: warning: node `a`: `labels` has no effect here; only `machine` has'),
@@ -41,6 +37,15 @@ NODE = 'nodes:\n  - id: a\n    path: a.py\n    outputs: [o]\n    restart_policy:
 )  # fmt: skip
 def test_of_a_node(check: Check, lines: str, expected: str) -> None:
     assert check(f'{NODE}    {lines}\n') == [expected]
+
+
+def test_of_a_node_from_outside(check: Check) -> None:
+    node = 'nodes:\n  - {id: a, path: dynamic, args: x, health_check_timeout: 3}\n'
+    words = 'has no effect on a node that somebody else starts'
+    assert check(node) == [
+        f'2:28: warning: node `a`: `args` {words}',
+        f'2:37: warning: node `a`: `health_check_timeout` {words}',
+    ]
 
 
 def test_of_a_warm_start_that_cannot_be(check: Check) -> None:
@@ -59,8 +64,6 @@ def test_of_an_output_that_is_not_there(check: Check, key: str) -> None:
 @pytest.mark.parametrize(
     ('line', 'expected'),
     [
-        ('strict_types: true', '6:1: warning: `strict_types` has no effect here; types are checked where ports have a `type`'),
-        ('type_rules: [{from: a, to: b}]', '6:1: warning: `type_rules` has no effect here; ROS message types are equal or differ'),
         ('debug: {enable_debug_inspection: true}', '6:1: warning: `debug` has no effect here; every output is a ROS topic, see `ros2 topic echo`'),
         ('deploy: {working_dir: /x}', '6:10: warning: `working_dir` has no effect here; only `machine` has'),
     ],

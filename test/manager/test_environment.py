@@ -36,13 +36,13 @@ def context(tmp_path: Path) -> RunContext:
 
 def env_of(context: RunContext, node: str, program: str = sys.executable, number: int = 0) -> dict[str, str]:
     spec = context.dataflow.node(node)
-    config = node_config(context, spec, number, control_fd=9, life_fd=10, closed_inputs=())
+    config = node_config(context, spec, number, control_fd=9, life_fd=10, end_fd=11, closed_inputs=())
     return environment(context, spec, config, '@address', program)
 
 
 def test_a_node_is_told_who_it_is(context: RunContext) -> None:
     viewer = context.dataflow.node('viewer')
-    config = node_config(context, viewer, 4, control_fd=9, life_fd=10, closed_inputs=('other',))
+    config = node_config(context, viewer, 4, control_fd=9, life_fd=10, end_fd=11, closed_inputs=('other',))
     assert (config.dataflow, config.dataflow_id, config.namespace, config.node_id) == (
         'flow',
         'uuid',
@@ -55,20 +55,22 @@ def test_a_node_is_told_who_it_is(context: RunContext) -> None:
 
 
 def test_a_node_is_told_its_inputs(context: RunContext) -> None:
-    config = node_config(context, context.dataflow.node('viewer'), 0, control_fd=9, life_fd=10, closed_inputs=())
+    config = node_config(
+        context, context.dataflow.node('viewer'), 0, control_fd=9, life_fd=10, end_fd=11, closed_inputs=()
+    )
     image, other = config.inputs
     assert (image.source, image.node, image.topic) == ('camera/image', 'camera', '/flow/camera/image')
     assert (image.queue_size, image.input_timeout, image.period) == (30, 0.5, None)
     assert (other.node, other.topic, other.type) == (None, '/other', 'std_msgs/msg/String')
     assert (other.qos, other.first_message_timeout) == ({'reliability': 'best_effort'}, 3.0)
     camera = context.dataflow.node('camera')
-    (tick,) = node_config(context, camera, 0, control_fd=9, life_fd=10, closed_inputs=()).inputs
+    (tick,) = node_config(context, camera, 0, control_fd=9, life_fd=10, end_fd=11, closed_inputs=()).inputs
     assert (tick.period, tick.topic, tick.node) == (0.1, None, None)
 
 
 def test_an_output_keeps_as_much_as_its_most_patient_consumer(context: RunContext) -> None:
     camera = context.dataflow.node('camera')
-    outputs = node_config(context, camera, 0, control_fd=9, life_fd=10, closed_inputs=()).outputs
+    outputs = node_config(context, camera, 0, control_fd=9, life_fd=10, end_fd=11, closed_inputs=()).outputs
     assert [(output.id, output.depth) for output in outputs] == [('image', 30), ('small', 10)]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,12 +48,15 @@ def test_large_values_arrive_through_crashes_of_senders_and_receivers(flow: Flow
     assert manager.all('WARNING') == []
 
 
-def test_nothing_is_left_in_shared_memory_by_a_manager_that_is_killed(flow: Flow, run: Runs) -> None:
+def test_echo_shows_values_and_a_manager_that_is_killed_leaves_nothing_in_shared_memory(flow: Flow, run: Runs) -> None:
     flow.node('source', 'large_source.py', SIZE, 0, inputs={'tick': TICK}, outputs=['value'])
     flow.node('sink', 'large_sink.py', inputs={'value': 'source/value'})
     manager = run(flow).running()
     folder = folder_of(manager)
     eventually(lambda: list(folder.iterdir()), 30.0)
+    command = [sys.executable, '-m', 'adora_ros.cli', 'topic', 'echo', '/flow/source/value', '-n', '2']
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60.0).stdout
+    assert [line.split()[0] for line in shown.splitlines()] == [f'uint8[{SIZE}]'] * 2
     manager.kill()
     eventually(lambda: not folder.exists(), 5.0)
 

@@ -161,6 +161,16 @@ def test_an_exit_shows_at_the_pidfd(start: Starter, script: str, code: int) -> N
         os.fstat(fd)
 
 
+@pytest.mark.parametrize(('script', 'code'), [('exit 7', 7), ('kill -SEGV $$', -11), ('exit 0', None)])
+def test_a_failure_is_known_before_the_process_is_reaped(start: Starter, script: str, code: int | None) -> None:
+    child = start.start('/bin/sh', '-c', f'kill -STOP $$; {script}')
+    assert os.waitid(os.P_PID, child.pid, os.WSTOPPED) is not None
+    assert child.failure() is None
+    child.signal_group(signal.SIGCONT)
+    assert select.select([child.pidfd], [], [], 20.0)[0], 'no exit'
+    assert child.failure() == code
+
+
 def test_a_group_is_gone_when_its_last_process_is(start: Starter) -> None:
     child = start.start('/bin/sh', '-c', 'sleep 60 & echo up; exit 0')
     assert os.read(child.outputs[0], 100) == b'up\n'

@@ -29,7 +29,7 @@ import numpy as np
 
 from adora_ros.transport import descriptor, ofd
 from adora_ros.transport.contract import PAYLOAD_FOLDER_PREFIX
-from adora_ros.transport.payloads import PayloadKind, PayloadLostError, PayloadReader, PayloadWriter
+from adora_ros.transport.payloads import BYTES, PayloadLostError, PayloadReader, PayloadWriter
 from adora_ros.transport.ring import MAX_SLOTS
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def write(folder: Path, incarnation: int, addresses: list[str], seed: int) -> No
             time.sleep(0.001)
             continue
         np.asarray(draft.memory)[:] = number % 251
-        message = descriptor.to_message(draft.commit(PayloadKind.BYTES), str(number))
+        message = descriptor.to_message(draft.commit(BYTES), str(number))
         for address in addresses:
             with contextlib.suppress(OSError):
                 outgoing.sendto(message, address)

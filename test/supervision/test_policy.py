@@ -22,6 +22,7 @@ from adora_ros.supervision import (
 from supervision.build import ALWAYS, CLEAN, CRASH, KILLED_AFTER_GRACE, NEVER, NO_SPAWN, ON_FAILURE, SEGV, only
 
 POLICIES = (RestartPolicy.NEVER, RestartPolicy.ON_FAILURE, RestartPolicy.ALWAYS)
+DETACHED = Exit(cause=ExitCause.DETACHED)
 SPECS = (NEVER, ON_FAILURE, ALWAYS)
 FAILURES = (
     CRASH,
@@ -32,8 +33,10 @@ FAILURES = (
     Exit(cause=ExitCause.TRANSITION, code=1, detail='configure failed'),
     NO_SPAWN,
 )
-EXITS = (CLEAN, *FAILURES)
-ROWS = [(CLEAN, ('finished', 'finished', 'restart'))] + [(end, ('failed', 'restart', 'restart')) for end in FAILURES]
+EXITS = (CLEAN, DETACHED, *FAILURES)
+ROWS = [(end, ('finished', 'finished', 'restart')) for end in (CLEAN, DETACHED)] + [
+    (end, ('failed', 'restart', 'restart')) for end in FAILURES
+]
 CELLS = [(end, policy, cell) for end, cells in ROWS for policy, cell in zip(POLICIES, cells, strict=True)]
 SPEC_CELLS = [(end, spec, cell) for end, cells in ROWS for spec, cell in zip(SPECS, cells, strict=True)]
 
@@ -56,7 +59,7 @@ def test_an_exit_that_nobody_asked_for(end: Exit, policy: RestartPolicy, cell: s
 @pytest.mark.parametrize('end', EXITS, ids=_name)
 @pytest.mark.parametrize('policy', POLICIES)
 def test_after_all_inputs_closed_the_policy_restarts_nothing(end: Exit, policy: RestartPolicy) -> None:
-    expected = Verdict.FINISHED if end is CLEAN else Verdict.FAILED
+    expected = Verdict.FINISHED if end in (CLEAN, DETACHED) else Verdict.FAILED
     assert decide(policy, end, asked=Asked.NOTHING, inputs_closed=True) is expected
 
 
@@ -136,6 +139,7 @@ def test_a_stop_does_not_count(end: Exit, spec: RestartSpec) -> None:
             'lifecycle: configure failed: ValueError: 3',
         ),
         (NO_SPAWN, 'could not start: No such file: /robot/camera'),
+        (DETACHED, 'detached'),
     ],
 )
 def test_the_reason_of_an_exit_says_what_happened(end: Exit, reason: str) -> None:

@@ -1,0 +1,111 @@
+"""The results as a page of the documentation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.dataplane.plan import FAN_OUT, IMAGES, LATENCY, THROUGHPUT
+from benchmarks.supervision.report import number
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD = """\
+# Performance of the data plane
+
+How fast values get from one node to others, beside plain rclpy and dora-rs. This page is made by
+
+    python -m benchmarks.dataplane --json dataplane.json --svg docs/dataplane.svg --markdown docs/performance-data.md
+
+(add `--dora PATH` where dora-rs is in an environment of its own), on one machine, in which the systems take turns. How
+it works is in [large-payloads.md](large-payloads.md).
+"""
+QUICK = '**A short run, to see that the benchmark works; these figures do not say how fast anything is.**\n'
+METHOD = """\
+## How it is measured
+
+Every value is bytes that begin with a number. The source stamps it, sends it and waits, over a socket that has nothing
+to do with what is measured, until each sink has noted when the value was in its hands (CLOCK_MONOTONIC, which all
+processes share); 2 ms later it sends the next. adora_ros and dora-rs run the same scripts from the same dataflow,
+sending an Arrow array of a NumPy array that is used again and again. Plain rclpy sends a
+`std_msgs/msg/UInt8MultiArray` with an `array.array`, which is its fastest way, over its default profile, reliable,
+depth 10, to a `SingleThreadedExecutor`.
+*dora-rs, pool of 1 GB* has `shared_memory_pool_size: 1GB` on the source.
+
+Latency is from right before the value is stamped until the sink has it, *last* until the last of several sinks has it.
+Processor time is that of all threads of a process, per value, receipts and waiting included; *all* is source, one sink
+and supervisor together. Throughput is with at most 8 values on their way. Nothing is lost unless it says so.
+"""
+IMAGES_TEXT = """\
+## Typed images
+
+`sensor_msgs/msg/Image` stays an ordinary ROS message on an ordinary topic, whatever its size, so Fast DDS carries it.
+*Default* is what rclpy does by itself on one host (shared memory, in segments of 512 KB), *generated* the profile that
+the manager makes for a dataflow (UDP, buffers of 4 MB). The next image is sent 20 ms after the last was received.
+"""
+
+
+def page(document: dict[str, Any], svg: Path | None) -> str:
+    """Return the page; ``svg`` is the file of the figure."""
+    rows = document['rows']
+    machine = document['machine']
+    parts = [HEAD, *([QUICK] if document['quick'] else []), '## Result\n']
+    what = (machine['cpu'], f'{machine["cores"]} cores', f'{machine["memory_gib"]:g} GiB', machine['kernel'])
+    busy = f'load average before the run {machine["load_before"]:g}.'
+    parts.append(f'{document["started"]}. {", ".join(what)}, Python {machine["python"]}; {busy}\n')
+    parts += [
+        f'* {system}: {", ".join(f"{name} {version}" for name, version in versions.items()) or "version unknown"}'
+        for system, versions in document['versions'].items()
+    ]
+    if svg is not None:
+        parts.append(f'\n![Latency over size]({svg.name})')
+    parts += [
+        '\n### Latency: median (99th percentile) in ms\n',
+        _table(rows, LATENCY, 'size', latency),
+        '\n### Processor time per value: all (source, sink) in ms\n',
+        _table(rows, LATENCY, 'size', _cpu),
+        '\n### Throughput: values per second\n',
+        _table(rows, THROUGHPUT, 'size', lambda row: f'{row["rate"]:.0f}' + _lost(row)),
+        '\n### 4 MB to several sinks: median over all, of the last, in ms\n',
+        _table(rows, FAN_OUT, 'sinks', lambda row: f'{number(row["p50"])}, {number(row["last_p50"])}{_lost(row)}'),
+        '',
+        IMAGES_TEXT,
+        _table(rows, IMAGES, 'size', lambda row: f'{latency(row)}; {_cpu(row)}'),
+        '\nLatency: median (99th percentile); processor time per value: all (source, sink); in ms.\n',
+        METHOD,
+    ]
+    if document['failures']:
+        lines = [f'* {f["what"]}, {f["system"]}, {f["size"]} bytes to {f["sinks"]}' for f in document['failures']]
+        parts += ['Nothing came out of (the JSON file says why):\n', *lines, '']
+    return '\n'.join(parts)
+
+
+def latency(row: dict[str, Any]) -> str:
+    """Return median and 99th percentile."""
+    return f'**{number(row["p50"])}** ({number(row["p99"])}){_lost(row)}'
+
+
+def _lost(row: dict[str, Any]) -> str:
+    return f', {row["lost"]} of {row["count"] * row["sinks"]} lost' if row['lost'] else ''
+
+
+def _cpu(row: dict[str, Any]) -> str:
+    cpu = row['cpu']
+    return f'**{number(sum(cpu.values()))}** ({number(cpu["source"])}, {number(cpu["sink"])})'
+
+
+def _table(rows: list[dict[str, Any]], what: str, key: str, cell: Any) -> str:
+    own = [row for row in rows if row['what'] == what]
+    systems = list(dict.fromkeys(row['system'] for row in own))
+    lines = [f'| {key} | {" | ".join(systems)} |', f'| {" | ".join(["---"] * (len(systems) + 1))} |']
+    for value in sorted({row[key] for row in own}):
+        found = {row['system']: cell(row) for row in own if row[key] == value}
+        head = _size(value) if key == 'size' else str(value)
+        lines.append(f'| {head} | {" | ".join(found.get(system, "-") for system in systems)} |')
+    return '\n'.join(lines)
+
+
+def _size(size: int) -> str:
+    if size >= 10**6:
+        return f'{size / 10**6:g} MB'
+    return f'{size // 1024} KB' if size >= 1024 else f'{size} B'  # noqa: PLR2004
