@@ -79,7 +79,8 @@ class InputYaml(Yaml):
     queue_size: Natural | None = None
     """Messages that may wait; 10 unless given."""
     queue_policy: Literal['drop_oldest', 'backpressure'] | None = None
-    """What happens to a message that finds the queue full; `drop_oldest` unless given."""
+    """What happens to a message that finds the queue full: `drop_oldest`, or `backpressure`, which holds ten times
+    `queue_size`, at least 100, before it does so and says so; no sender is ever held up."""
     input_timeout: PositiveSeconds | None = None
     """Seconds of silence after which the input closes, from its first message on."""
     first_message_timeout: PositiveSeconds | None = None

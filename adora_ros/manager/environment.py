@@ -19,6 +19,7 @@ from adora_ros.transport.contract import (
     NodeConfig,
     OperatorConfig,
     OutputConfig,
+    capacity,
 )
 from adora_ros.warm.environment import common_environment, script_environment
 
@@ -163,6 +164,10 @@ def _output_config(dataflow: Dataflow, node: NodeSpec, port: OutputSpec) -> Outp
         topic=port.topic,
         type=port.type,
         qos=port.qos.as_dict() if port.qos is not None else None,
-        depth=max([MIN_DEPTH, *(consumer.input(name).queue_size for consumer, name in consumers)]),
+        depth=max([MIN_DEPTH, *(_capacity(consumer.input(name)) for consumer, name in consumers)]),
         inline=port.inline or any(consumer.machine != node.machine for consumer, _ in consumers),
     )
+
+
+def _capacity(port: InputSpec) -> int:
+    return capacity(port.queue_size, port.queue_policy.value)

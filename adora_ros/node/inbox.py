@@ -28,9 +28,9 @@ from adora_ros.inputs import (
     StopCause,
 )
 from adora_ros.node.clockwork import TimerSchedule
-from adora_ros.node.queue import EventQueue, capacity
+from adora_ros.node.queue import EventQueue
 from adora_ros.node.servers import Servers
-from adora_ros.transport.contract import InputConfig, NodeOp
+from adora_ros.transport.contract import InputConfig, NodeOp, capacity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -116,6 +116,7 @@ class Inbox:
         self._queue: EventQueue[Message | Tick | ExternalMessage, Event] = EventQueue(
             {i.id: capacity(i.queue_size, i.queue_policy) for i in inputs}
         )
+        self._backpressured = {i.id for i in inputs if i.queue_policy == 'backpressure'}
         self._watchdog = InputWatchdog(
             {
                 i.id: InputLimits(input_timeout=i.input_timeout, first_message_timeout=i.first_message_timeout)
@@ -191,6 +192,7 @@ class Inbox:
             if flush:
                 self._queue.flush(input_id)
             self._queue.put(input_id, Message(input_id, payload, self._wall_clock()))
+            self._complain_of_overflow(input_id)
             if not was_healthy:
                 self._rearmed.notify_all()
             self._notify()
@@ -350,6 +352,16 @@ class Inbox:
         if loss is None and (self._phase is Phase.STOPPING or self._closed):
             return ServerEndedError('the dataflow stops')
         return loss
+
+    def _complain_of_overflow(self, input_id: str) -> None:
+        """Say once that an input which was to hold everything cannot."""
+        if input_id in self._backpressured and self._queue.dropped[input_id]:
+            self._backpressured.discard(input_id)
+            text = (
+                f'input {input_id!r}: {self._queue.pending(input_id)} messages wait, more are dropped although its '
+                'queue_policy is backpressure: this node is slower than the source'
+            )
+            self._post(NodeOp.WARNING, text=text)
 
     def _deliverable(self) -> bool:
         return self._phase is not Phase.WAITING and not self._queue.empty()

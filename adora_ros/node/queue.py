@@ -20,20 +20,6 @@ if TYPE_CHECKING:
 MessageT = TypeVar('MessageT')
 ControlT = TypeVar('ControlT')
 
-BACKPRESSURE_FLOOR = 100
-BACKPRESSURE_FACTOR = 10
-
-
-def capacity(queue_size: int, queue_policy: str) -> int:
-    """Return how many messages an input may hold, by the rule of dora 1.1.
-
-    A ``drop_oldest`` input always has room for the latest message; a ``backpressure`` input gets ten times what it
-    asked for, at least 100, before it drops.
-    """
-    if queue_policy == 'backpressure':
-        return max(queue_size * BACKPRESSURE_FACTOR, BACKPRESSURE_FLOOR)
-    return max(queue_size, 1)
-
 
 @dataclass(frozen=True)
 class _Control(Generic[ControlT]):

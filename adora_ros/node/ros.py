@@ -15,8 +15,7 @@ from adora_ros.inputs import StopCause
 from adora_ros.node.inbox import Inbox, Phase
 from adora_ros.node.lifecycle import LifecycleNode
 from adora_ros.node.output import Output
-from adora_ros.node.queue import capacity
-from adora_ros.transport.contract import NodeConfig, NodeOp, shortened
+from adora_ros.transport.contract import NodeConfig, NodeOp, capacity, shortened
 from adora_ros.transport.payloads import PayloadWriter
 from adora_ros.transport.ports import PayloadCounts, PortCodec, open_port
 from adora_ros.transport.qos import qos_profile

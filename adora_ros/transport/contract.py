@@ -35,6 +35,21 @@ CONTROL_TEXT_LIMIT = 4096
 """Longest text, in characters, that somebody else wrote and a control packet carries."""
 
 
+BACKPRESSURE_FLOOR = 100
+BACKPRESSURE_FACTOR = 10
+
+
+def capacity(queue_size: int, queue_policy: str) -> int:
+    """Return how many messages an input may hold, by the rule of dora 1.1.
+
+    A ``drop_oldest`` input always has room for the latest message; a ``backpressure`` input gets ten times what it
+    asked for, at least 100, before it drops.
+    """
+    if queue_policy == 'backpressure':
+        return max(queue_size * BACKPRESSURE_FACTOR, BACKPRESSURE_FLOOR)
+    return max(queue_size, 1)
+
+
 class ManagerOp(str, Enum):
     """The ``op`` of a packet from the manager, with its further keys."""
 

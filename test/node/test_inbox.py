@@ -382,3 +382,19 @@ def test_closing_wakes_a_waiting_reader() -> None:
     world.inbox.close()
     thread.join(5.0)
     assert taken == [None]
+
+
+def test_an_input_with_backpressure_says_once_that_it_cannot_hold_everything() -> None:
+    held = InputConfig(id='held', source='a/o', node='a', topic='/df/a/o', queue_size=1, queue_policy='backpressure')
+    plain = InputConfig(id='plain', source='a/o', node='a', topic='/df/a/o', queue_size=1)
+    world = active(held, plain)
+    for number in range(100):
+        world.inbox.message('held', number)
+        world.inbox.message('plain', number)
+    assert world.reports == []
+    for number in range(100, 103):
+        world.inbox.message('held', number)
+    ((op, keys),) = world.reports
+    assert op is NodeOp.WARNING
+    assert keys['text'].startswith("input 'held': 100 messages wait, more are dropped")
+    assert world.taken()[0:4:2] == [3, 4]

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adora_ros.node.queue import EventQueue, capacity
+from adora_ros.node.queue import EventQueue
+from adora_ros.transport.contract import capacity
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
