@@ -340,6 +340,7 @@ class Manager:
             self._run_file.end(stamp=label(), error=self._result.error)
         self._counters = run.counters
         self._publish_status()
+        self._collector.close()
         self._run = None
         self._commands.end()
         self._pump.release(self._log)

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import psutil
-
 from adora_ros.inputs import InputState
 from adora_ros.manager.events import InputStatus, NodeStatus, health_of
+from adora_ros.manager.usage import Usage, UsageMeter
 from adora_ros.supervision import NodeSnapshot, NodeState
 
 if TYPE_CHECKING:
     from adora_ros.manager.run import Run
-
-MIB = 1024 * 1024
 
 
 class StatusCollector:
     """Remembers the processes that it measured, since a CPU share is one between two looks."""
 
     def __init__(self) -> None:
-        self._measured: dict[int, psutil.Process] = {}
-        self._usage: dict[int, tuple[float | None, float | None]] = {}
+        self._meters: dict[int, UsageMeter] = {}
+        self._usage: dict[int, Usage] = {}
 
     def measure(self, run: Run) -> None:
         """Read CPU and memory of every process; :meth:`collect` shows what was read last."""
         pids = {incarnation.child.pid for incarnation in run.live.values()}
-        self._measured = {pid: process for pid, process in self._measured.items() if pid in pids}
-        self._usage = {pid: self._read(pid) for pid in pids}
+        for pid in self._meters.keys() - pids:
+            self._meters.pop(pid).close()
+        self._usage = {pid: usage for pid in pids if (usage := self._read(pid)) is not None}
+
+    def close(self) -> None:
+        """Give back what measuring takes."""
+        while self._meters:
+            self._meters.popitem()[1].close()
 
     def collect(self, run: Run, now: float) -> tuple[NodeStatus, ...]:
         """Return the state of every node, in the order of the dataflow.
@@ -44,7 +47,7 @@ class StatusCollector:
         pid = None if incarnation is None else incarnation.child.pid
         activity = None if incarnation is None else incarnation.last_activity
         closed = tuple(dict.fromkeys((*run.silent_inputs[shot.node], *run.supervisor.closed_inputs(shot.node))))
-        cpu, rss = self._usage.get(pid, (None, None)) if pid is not None else (None, None)
+        usage = None if pid is None else self._usage.get(pid)
         return NodeStatus(
             node=shot.node,
             state=shot.state,
@@ -57,23 +60,24 @@ class StatusCollector:
             next_restart_s=None if shot.due is None else max(0.0, shot.due - now),
             closed_inputs=closed,
             last_activity_age_s=None if activity is None else now - activity,
-            cpu_percent=cpu,
-            rss_mb=rss,
+            cpu_percent=None if usage is None else usage.cpu_percent,
+            rss_mb=None if usage is None else usage.rss_mb,
             up_s=None if shot.up_since is None else now - shot.up_since,
             inputs=_inputs(run, shot.node, closed, now),
             payload_fallbacks=0 if incarnation is None else incarnation.payload_fallbacks,
             payload_drops=0 if incarnation is None else incarnation.payload_drops,
         )
 
-    def _read(self, pid: int) -> tuple[float | None, float | None]:
+    def _read(self, pid: int) -> Usage | None:
         try:
-            process = self._measured.get(pid)
-            if process is None:
-                process = self._measured[pid] = psutil.Process(pid)
-            with process.oneshot():
-                return process.cpu_percent(), process.memory_info().rss / MIB
-        except psutil.Error:
-            return None, None
+            if pid not in self._meters:
+                self._meters[pid] = UsageMeter(pid)
+            return self._meters[pid].read()
+        except OSError:
+            meter = self._meters.pop(pid, None)
+            if meter is not None:
+                meter.close()
+            return None
 
 
 def _inputs(run: Run, node: str, closed: tuple[str, ...], now: float) -> tuple[InputStatus, ...]:

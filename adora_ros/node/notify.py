@@ -70,7 +70,7 @@ class Notifier:
 
 
 class LifeSigns:
-    """Proof of life, sent at most once per :attr:`interval`.
+    """Proof of life.
 
     To be called from the user's own loop, never on its behalf.
 
@@ -82,7 +82,7 @@ class LifeSigns:
     """
 
     page: LifePage | None = None
-    """Where the manager reads when the last proof was given, whether or not it was sent."""
+    """Where the manager reads when the last proof was given; with it none is sent."""
 
     def __init__(
         self,
@@ -94,22 +94,23 @@ class LifeSigns:
         """Seconds after which a waiting loop should give the next proof."""
         if watchdog is not None:
             self.interval = min(watchdog / LIVES_PER_WATCHDOG, LONGEST_INTERVAL)
-        self.on_sent: Callable[[], None] | None = None
-        """Called whenever a proof is sent: at most once per :attr:`interval`, from the user's loop."""
+        self.on_interval: Callable[[], None] | None = None
+        """Called at most once per :attr:`interval`, from the user's loop."""
         self._notify = notify
         self._clock = clock
         self._due = float('-inf')
 
     def alive(self) -> None:
-        """Give proof of life; it is sent unless one was sent within the interval."""
+        """Give proof of life: by the page, or else sent unless one was sent within the interval."""
         now = self._clock()
         if self.page is not None:
             self.page.write(now)
         if now >= self._due:
             self._due = now + self.interval
-            self._notify('WATCHDOG=1')
-            if self.on_sent is not None:
-                self.on_sent()
+            if self.page is None:
+                self._notify('WATCHDOG=1')
+            if self.on_interval is not None:
+                self.on_interval()
 
 
 def from_environment(environ: Mapping[str, str] = os.environ) -> tuple[Notifier, LifeSigns]:

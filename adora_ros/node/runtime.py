@@ -79,7 +79,7 @@ class Runtime:
             rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         self.counts = PayloadCounts(self._warn)
         self._reported = (0, 0)
-        self.life.on_sent = self._report_counts
+        self.life.on_interval = self._report_counts
         self.ros = DataflowNode(config, self.inbox, self._control.send, self.counts)
         self._executor = EventsExecutor()
         self._executor.add_node(self.ros)

@@ -157,7 +157,7 @@ class NodeConfig:
     """Whether somebody else has started the process; it outlives its manager."""
     control_fd: int | None = None
     life_fd: int | None = None
-    """File descriptor of a :class:`adora_ros.transport.lifepage.LifePage`: proofs of life between two notifications."""
+    """File descriptor of a :class:`adora_ros.transport.lifepage.LifePage`: proofs of life without notifications."""
     payload_folder: str | None = None
     """Folder in shared memory for large values; None for none."""
     payload_limit: int = 0

@@ -1,7 +1,6 @@
 """The time of a process's last proof of life, in memory that it shares with its manager.
 
-Notifications are limited to a few per second, so that a busy loop costs the manager nothing; between two of them only
-this tells when the loop last came by.
+However busy its loop is, it costs the manager nothing, which reads the time when a deadline is near or somebody asks.
 """
 
 from __future__ import annotations
