@@ -14,8 +14,7 @@ import re
 import struct
 import sys
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -53,8 +52,7 @@ of :mod:`adora_ros.transport.shapes`."""
 BYTES = 1
 
 
-@dataclass(frozen=True)
-class Descriptor:
+class Descriptor(NamedTuple):
     """Where a value is."""
 
     kind: int
@@ -255,6 +253,10 @@ class PayloadReader:
             PayloadLostError: it is not there.
 
         """
+        if descriptor.path != self._path:
+            _check(descriptor.path)
+            self._path = descriptor.path
+            self._maps.clear()
         fd = _opened(descriptor.path)
         try:
             _lock_current(fd, descriptor)
@@ -268,9 +270,6 @@ class PayloadReader:
         return pa.foreign_buffer(whole.address, descriptor.length, base=lease)
 
     def _mapped(self, descriptor: Descriptor) -> pa.Buffer:
-        if descriptor.path != self._path:
-            self._path = descriptor.path
-            self._maps.clear()
         offset, whole = self._maps.get(descriptor.slot, (0, None))
         if whole is None or offset != descriptor.offset:
             # Of a description of its own, since the mapping outlives the lease and would keep its lock.
@@ -303,9 +302,13 @@ def _lock_current(fd: int, descriptor: Descriptor) -> None:
     raise PayloadLostError(OVERRUN)
 
 
-def _opened(path: str) -> int:
+def _check(path: str) -> None:
+    """Make sure that a path which somebody sent is one of a ring."""
     if _PATH.fullmatch(path) is None:
         raise PayloadLostError(UNREACHABLE)
+
+
+def _opened(path: str) -> int:
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError as error:

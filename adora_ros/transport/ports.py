@@ -11,7 +11,7 @@ import pkgutil
 import struct
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pyarrow as pa
 from rclpy.serialization import deserialize_message
@@ -106,8 +106,7 @@ class PayloadCounts:
             self.warn(f'a message is dropped: {reason}')
 
 
-@dataclass(frozen=True)
-class Borrowed:
+class Borrowed(NamedTuple):
     """A message whose value is in shared memory, which stays as it is while this or the value is alive."""
 
     kind: int

@@ -13,10 +13,7 @@ reader has mapped therefore always means the same bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
 
 PAGE = 4096
 """Bytes; extents begin and end at multiples of it."""
@@ -35,8 +32,7 @@ WASTE = 4
 """How many times larger than a message a slot may be and still be the right one for it."""
 
 
-@dataclass(frozen=True)
-class Extent:
+class Extent(NamedTuple):
     """A stretch of the file, in bytes."""
 
     offset: int
@@ -46,8 +42,7 @@ class Extent:
 NOTHING = Extent(0, 0)
 
 
-@dataclass(frozen=True)
-class Reservation:
+class Reservation(NamedTuple):
     """A slot that is being written."""
 
     slot: int
@@ -74,7 +69,7 @@ class Storage(Protocol):
         """Give the memory of an extent back; its slot has been taken."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Slot:
     """What the writer knows of a slot."""
 
@@ -108,8 +103,8 @@ class Ring:
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        """The slots by number."""
-        return tuple(self._slots)
+        """Copies of the slots, by number."""
+        return tuple(replace(slot) for slot in self._slots)
 
     @property
     def allocated(self) -> int:
@@ -128,89 +123,88 @@ class Ring:
             now: seconds on a steady clock.
 
         """
-        self._give_back_idle(now)
-        for attempt in (
-            self._first_taken(self._free(size, now, waste=WASTE)),
-            self._grown(size, now),
-            self._first_taken(self._free(size, now)),
-            self._regrown(size, now),
-            self._first_taken(self._unseen(size, now)),
-        ):
-            slot = next(attempt, None)
-            if slot is not None:
-                return self._reserved(slot)
-        return None
+        if now - self._swept_at >= 1.0:
+            self._give_back_idle(now)
+        index = self._first_taken(self._free(size, now, max(rounded(size) * WASTE, PAGE)))
+        if index is None:
+            index = self._grown(size)
+        if index is None:
+            index = self._first_taken(self._free(size, now, self._end))
+        if index is None and self._gave_small_back(size, now):
+            index = self._grown(size)
+        if index is None:
+            index = self._first_taken(self._unseen(size, now))
+        if index is None:
+            return None
+        slot = self._slots[index]
+        slot.generation += 1
+        slot.number = 0
+        slot.reserved = True
+        self._storage.label(index, slot.generation)
+        return Reservation(index, slot.generation, slot.extent)
 
     def commit(self, reservation: Reservation, now: float) -> None:
         """Let readers at what has been written."""
         self._count += 1
-        self._release(reservation.slot, number=self._count, used_at=now)
+        slot = self._slots[reservation.slot]
+        slot.number = self._count
+        slot.used_at = now
+        slot.reserved = False
+        self._storage.give(reservation.slot)
 
     def abandon(self, reservation: Reservation) -> None:
         """Forget about a slot that will not be written."""
-        self._release(reservation.slot, number=0)
+        self._slots[reservation.slot].reserved = False
+        self._storage.give(reservation.slot)
 
-    def _release(self, index: int, **changes: float) -> None:
-        self._slots[index] = replace(self._slots[index], reserved=False, **changes)  # type: ignore[arg-type]
-        self._storage.give(index)
+    def _first_taken(self, candidates: list[int]) -> int | None:
+        for index in candidates:
+            if self._storage.take(index):
+                return index
+        return None
 
-    def _reserved(self, index: int) -> Reservation:
-        slot = self._slots[index]
-        slot = self._slots[index] = replace(slot, generation=slot.generation + 1, number=0, reserved=True)
-        self._storage.label(index, slot.generation)
-        return Reservation(index, slot.generation, slot.extent)
-
-    def _first_taken(self, candidates: Iterable[int]) -> Iterator[int]:
-        return (index for index in candidates if self._storage.take(index))
-
-    def _free(self, size: int, now: float, *, waste: float = float('inf')) -> Iterator[int]:
-        """Yield the slots that fit and whose message need not be kept, the last used first."""
+    def _free(self, size: int, now: float, most: int) -> list[int]:
+        """Return the slots of ``size`` to ``most`` bytes whose message need not be kept, the last used first."""
         fitting = [
             (slot.used_at, index)
             for index, slot in enumerate(self._slots)
-            if not slot.reserved
-            and size <= slot.extent.size <= max(rounded(size) * waste, PAGE)
-            and not self._keeps(slot, now)
+            if size <= slot.extent.size <= most and not slot.reserved and not self._keeps(slot, now)
         ]
-        for _, index in sorted(fitting, reverse=True):
-            yield index
+        fitting.sort(reverse=True)
+        return [index for _, index in fitting]
 
-    def _unseen(self, size: int, now: float) -> Iterator[int]:
-        """Yield the slots that fit and whose message should be kept, the oldest first."""
+    def _unseen(self, size: int, now: float) -> list[int]:
+        """Return the slots that fit and whose message should be kept, the oldest first."""
         fitting = [
             (slot.number, index)
             for index, slot in enumerate(self._slots)
             if not slot.reserved and slot.extent.size >= size and self._keeps(slot, now)
         ]
-        for _, index in sorted(fitting):
-            yield index
+        return [index for _, index in sorted(fitting)]
 
-    def _grown(self, size: int, now: float) -> Iterator[int]:
-        """Yield a slot with a new extent, if there is memory for it."""
-        del now
+    def _grown(self, size: int) -> int | None:
+        """Return a slot with a new extent, None if there is no memory for it."""
         index = next((i for i, slot in enumerate(self._slots) if not slot.extent.size and not slot.reserved), None)
         if index is None and len(self._slots) >= MAX_SLOTS:
-            return
+            return None
         extent = Extent(self._end, rounded(size))
         if not self._storage.allocate(extent):
-            return
+            return None
         self._end += extent.size
         if index is None:
             index = len(self._slots)
             self._slots.append(Slot())
-        self._slots[index] = replace(self._slots[index], extent=extent)
-        if self._storage.take(index):  # nobody can hold an empty slot, but that is for the kernel to say
-            yield index
+        self._slots[index].extent = extent
+        return self._first_taken([index])  # nobody can hold an empty slot, but that is for the kernel to say
 
-    def _regrown(self, size: int, now: float) -> Iterator[int]:
-        """Give slots that do not fit back and yield a new one in their place."""
+    def _gave_small_back(self, size: int, now: float) -> bool:
+        """Give slots that are too small back; return whether there were any."""
         small = [
             index
             for index, slot in enumerate(self._slots)
             if 0 < slot.extent.size < size and not slot.reserved and not self._keeps(slot, now)
         ]
-        if sum([self._give_back(index) for index in small]):
-            yield from self._grown(size, now)
+        return sum(map(self._give_back, small)) > 0
 
     def _keeps(self, slot: Slot, now: float) -> bool:
         """Return whether readers may still have to take their lease of a message."""
@@ -220,8 +214,6 @@ class Ring:
         return slot.number == self._count or (recent and (self._latched or now - slot.used_at < HOLD))
 
     def _give_back_idle(self, now: float) -> None:
-        if now - self._swept_at < 1.0:
-            return
         self._swept_at = now
         for index, slot in enumerate(self._slots):
             if slot.extent.size and not slot.reserved and now - slot.used_at >= IDLE and not self._keeps(slot, now):
@@ -231,9 +223,11 @@ class Ring:
         if not self._storage.take(index):
             return False
         slot = self._slots[index]
-        self._slots[index] = replace(slot, extent=NOTHING, generation=slot.generation + 1, number=0)
-        self._storage.label(index, slot.generation + 1)
-        self._storage.free(slot.extent)
+        extent, slot.extent = slot.extent, NOTHING
+        slot.generation += 1
+        slot.number = 0
+        self._storage.label(index, slot.generation)
+        self._storage.free(extent)
         self._storage.give(index)
         return True
 
