@@ -50,6 +50,7 @@ class Node(BaseNode):
 
     Args:
         node_id: expected id of this node; it is taken from the environment in any case.
+        daemon_port: has no effect; dora's scripts may give it.
 
     Raises:
         NodeError: the process was not started by a manager, or as another node than ``node_id``, or it has a Node.
@@ -59,7 +60,7 @@ class Node(BaseNode):
 
     _instance: Node | None = None
 
-    def __init__(self, node_id: str | None = None) -> None:
+    def __init__(self, node_id: str | None = None, daemon_port: int | None = None) -> None:  # noqa: ARG002 - see Args
         self._config = node_config(node_id)
         if Node._instance is not None:
             msg = f'node {self._config.node_id!r} exists already in this process: use the one Node that was made first'
