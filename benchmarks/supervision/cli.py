@@ -67,7 +67,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         _write(options, json.loads(options.render.read_text(encoding='utf-8')))
         return 0
     chosen = [scenario for scenario in SCENARIOS if not options.only or scenario.name in options.only]
-    found = [system for system in (systems.adora(), systems.dora(options.dora), systems.launch()) if system is not None]
+    found = [
+        system
+        for system in (systems.adora(), systems.cold(), systems.dora(options.dora), systems.launch())
+        if system is not None
+    ]
     if options.system:
         found = [system for system in found if system.name in options.system]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
@@ -96,7 +100,7 @@ def _rounds(chosen: Sequence[Scenario], found: Sequence[System], options: argpar
         for scenario in chosen:
             for place in range(len(found)):
                 system = found[(turn + place) % len(found)]
-                if scenario.watches_inputs and not system.watches_inputs:
+                if not scenario.is_for(system):
                     continue
                 _say(f'round {turn + 1} of {options.repeat}, {scenario.name}, {system.name}')
                 results.add(scenario, Lab(system=system, domain=options.domain))
@@ -126,7 +130,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--markdown', type=Path, metavar='FILE', help='write the page of the documentation here')
     parser.add_argument('--only', nargs='+', choices=names, metavar='RUN', help=f'only these: {", ".join(names)}')
     parser.add_argument(
-        '--system', nargs='+', choices=(systems.ADORA, systems.DORA, systems.LAUNCH), help='only these supervisors'
+        '--system',
+        nargs='+',
+        choices=(systems.ADORA, systems.COLD, systems.DORA, systems.LAUNCH),
+        help='only these supervisors',
     )
     parser.add_argument('--repeat', type=int, default=REPEAT, metavar='N', help='rounds (default: %(default)s)')
     parser.add_argument('--dora', type=Path, metavar='PATH', help='the dora command or its environment (default: PATH)')

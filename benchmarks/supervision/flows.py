@@ -53,9 +53,9 @@ class Flow:
     nodes: tuple[Node, ...]
     keys: Mapping[str, Any] = field(default_factory=dict)
 
-    def to_yaml(self) -> str:
-        """Return the dataflow file; JSON is YAML."""
-        return json.dumps({**self.keys, 'nodes': [_as_dict(node) for node in self.nodes]}, indent=2)
+    def to_yaml(self, keys: Mapping[str, Any] | None = None) -> str:
+        """Return the dataflow file, with further keys at the root; JSON is YAML."""
+        return json.dumps({**self.keys, **(keys or {}), 'nodes': [_as_dict(node) for node in self.nodes]}, indent=2)
 
 
 def _as_dict(node: Node) -> dict[str, Any]:

@@ -39,8 +39,10 @@ EXPLANATION = """\
 ## How it is measured
 
 All systems run the same node scripts (`benchmarks/supervision/nodes/`), and adora_ros and dora-rs the same dataflow
-file. `ros2 launch` has no dataflows: it runs the scripts as plain rclpy nodes, with `respawn`, and watches neither
-inputs nor hangs. Nodes and benchmark write down CLOCK_MONOTONIC, which all processes of a machine share.
+file. *adora_ros, cold* is adora_ros with `warm: false`: each node is a new interpreter, as with dora-rs and `ros2
+launch`, and not forked from a process that has ROS loaded ([warm start](warm-start.md)). `ros2 launch` has no
+dataflows: it runs the scripts as plain rclpy nodes, with `respawn`, and watches neither inputs nor hangs. Nodes and
+benchmark write down CLOCK_MONOTONIC, which all processes of a machine share.
 
 * **Exit**: a node takes the time and calls `os._exit(3)` at once. *Detected* is when the supervisor's line about it
   comes out of its standard output. The part of it until the benchmark's own pidfd of the process becomes readable is
@@ -61,8 +63,10 @@ inputs nor hangs. Nodes and benchmark write down CLOCK_MONOTONIC, which all proc
 
 ## What the figures do not say
 
-* All nodes are Python: the start of an interpreter and its imports are a large part of every start and restart, and a
-  node of adora_ros or `ros2 launch` imports rclpy and joins DDS discovery, which a node of dora-rs does not.
+* All nodes are Python: the start of an interpreter and its imports are a large part of every cold start and restart.
+* A node of adora_ros or `ros2 launch` joins DDS discovery, which a node of dora-rs does not. After a crash that is most
+  of the time to the first new message: Fast DDS waits a fixed 110 to 180 ms in the exchange of two participants, and a
+  participant that has just started has to wait for the next announcement of the other one as well.
 * The benchmark, the supervisor and the nodes share the cores. On a busy machine the spread grows; compare the systems
   within one page, and not two pages.
 * One machine and the loopback network only.

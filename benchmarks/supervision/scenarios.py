@@ -13,6 +13,7 @@ import psutil
 
 from benchmarks.supervision import flows, stamps
 from benchmarks.supervision.session import Death, MissingError, Session
+from benchmarks.supervision.systems import COLD
 from benchmarks.supervision.usage import measure, supervisor_processes
 
 if TYPE_CHECKING:
@@ -69,12 +70,20 @@ class Scenario:
         name: What ``--only`` calls it.
         run: Does it once.
         watches_inputs: Only for supervisors that watch inputs and hangs.
+        is_about_starts: Whether it makes a difference that nodes are started cold.
 
     """
 
     name: str
     run: Callable[[Lab], Samples]
     watches_inputs: bool = False
+    is_about_starts: bool = False
+
+    def is_for(self, system: System) -> bool:
+        """Return whether it tells something about a supervisor."""
+        if system.name == COLD and not self.is_about_starts:
+            return False
+        return system.watches_inputs or not self.watches_inputs
 
 
 def crash(lab: Lab) -> Samples:
@@ -206,13 +215,14 @@ def idle(lab: Lab, *, count: int) -> Samples:
             f'idle_rss_{count}': [own.rss],
             f'all_cpu_{count}': [own.cpu + nodes.cpu],
             f'all_pss_{count}': [own.pss + nodes.pss],
+            f'node_pss_{count}': [nodes.pss / count],
         }
 
     return lab.run(flow, observe)
 
 
 SCENARIOS = (
-    Scenario(name='crash', run=crash),
+    Scenario(name='crash', run=crash, is_about_starts=True),
     Scenario(
         name='silence',
         run=functools.partial(silence, health_check_interval=0.1, sources=4, pause=0.8, rounds=5),
@@ -233,11 +243,12 @@ SCENARIOS = (
         run=functools.partial(hang, health_check_interval=None, count=5, apart=1.3, shape='sleep'),
         watches_inputs=True,
     ),
-    Scenario(name='chain_2', run=functools.partial(chain, length=2)),
-    Scenario(name='chain_10', run=functools.partial(chain, length=10)),
-    Scenario(name='chain_20', run=functools.partial(chain, length=20)),
-    Scenario(name='idle_20', run=functools.partial(idle, count=20)),
-    Scenario(name='idle_50', run=functools.partial(idle, count=50)),
+    Scenario(name='chain_2', run=functools.partial(chain, length=2), is_about_starts=True),
+    Scenario(name='chain_10', run=functools.partial(chain, length=10), is_about_starts=True),
+    Scenario(name='chain_20', run=functools.partial(chain, length=20), is_about_starts=True),
+    Scenario(name='chain_50', run=functools.partial(chain, length=50), is_about_starts=True),
+    Scenario(name='idle_20', run=functools.partial(idle, count=20), is_about_starts=True),
+    Scenario(name='idle_50', run=functools.partial(idle, count=50), is_about_starts=True),
 )
 
 

@@ -79,7 +79,7 @@ class Session:
         self._folder = folder
         self._lines: list[tuple[int, str]] = []
         file = folder / 'flow.yml'
-        file.write_text(flow.to_yaml(), encoding='utf-8')
+        file.write_text(flow.to_yaml(system.keys), encoding='utf-8')
         self.started_ns = time.monotonic_ns()
         self._process = subprocess.Popen(
             system.command(file),

@@ -7,10 +7,10 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.supervision.flows import NODES
 
@@ -23,8 +23,10 @@ BOOTSTRAPPED = '_ROS_WHEELS_BOOTSTRAP_COMPLETE'
 """Set by a Python with ROS 2 wheels, together with a ``LD_LIBRARY_PATH`` that is right for it alone."""
 
 ADORA = 'adora_ros'
+COLD = 'adora_ros, cold'
 DORA = 'dora-rs'
 LAUNCH = 'ros2 launch'
+NAMES = (ADORA, COLD, DORA, LAUNCH)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,7 @@ class System:
         env: Variables to set.
         versions: What it and what it stands on is, and in which version.
         watches_inputs: Whether it knows inputs that fall silent, and nodes that hang.
+        keys: Keys at the root of its dataflow files.
 
     """
 
@@ -47,6 +50,7 @@ class System:
     env: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     watches_inputs: bool = True
+    keys: Mapping[str, Any] = field(default_factory=dict)
 
     def command(self, flow: Path) -> list[str]:
         """Return the command line for a dataflow file."""
@@ -86,6 +90,11 @@ def adora() -> System:
         env={'PYTHONPATH': os.pathsep.join(filter(None, (str(ROOT), os.environ.get('PYTHONPATH', ''))))},
         versions=_versions('adora_ros', 'ros-rclpy', 'pyarrow'),
     )
+
+
+def cold() -> System:
+    """Return this package, which starts every node as a new interpreter."""
+    return replace(adora(), name=COLD, keys={'warm': False})
 
 
 def dora(path: Path | None) -> System | None:

@@ -93,6 +93,16 @@ def test_a_flow_is_a_valid_dataflow(flow: flows.Flow, tmp_path: Path) -> None:
     assert [node.id for node in load(file).nodes] == [node.id for node in flow.nodes]
 
 
+def test_a_cold_start_is_asked_for_in_the_dataflow_and_measured_where_it_matters(tmp_path: Path) -> None:
+    cold = systems.cold()
+    file = tmp_path / 'flow.yml'
+    file.write_text(flows.chain(3).to_yaml(cold.keys), encoding='utf-8')
+    assert [node.warm for node in load(file).nodes] == [False] * 3
+    measured = {scenario.name for scenario in SCENARIOS if scenario.is_for(cold)}
+    assert measured == {'crash', 'chain_2', 'chain_10', 'chain_20', 'chain_50', 'idle_20', 'idle_50'}
+    assert all(scenario.is_for(systems.adora()) for scenario in SCENARIOS)
+
+
 def test_a_chain_has_its_length() -> None:
     flow = flows.chain(10)
     assert len(flow.nodes) == 10
