@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from adora_ros.cli.backlog import Backlog, Dropped, Item, Output
+from adora_ros.cli.progress import ProgressLine
 from adora_ros.cli.uptime import UpTimes
 from adora_ros.manager.events import Level, ManagerEvent
 
@@ -68,6 +69,7 @@ class Console:
         *,
         verbose: bool = False,
         show_output: bool = True,
+        show_progress: bool = False,
         backlog: Backlog | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -78,6 +80,7 @@ class Console:
             renderer: What it looks like.
             verbose: Whether to show events of level DEBUG.
             show_output: Whether to show what nodes print.
+            show_progress: Whether to show how far a start is; only a terminal can.
             backlog: What waits to be written.
             clock: Steady time in seconds.
 
@@ -86,6 +89,7 @@ class Console:
         self._renderer = renderer
         self._verbose = verbose
         self._show_output = show_output
+        self._progress = ProgressLine(is_shown=show_progress)
         self._backlog = backlog or Backlog()
         self._clock = clock
         self._up_times = UpTimes()
@@ -119,10 +123,11 @@ class Console:
         while items := self._backlog.take():
             text = ''.join(f'{line}\n' for item in items for line in self._lines(item))
             with contextlib.suppress(OSError):
-                self._sink.write(text)
+                self._sink.write(self._progress.below(text))
 
     def _lines(self, item: Item) -> Iterator[str]:
         if isinstance(item, ManagerEvent):
+            self._progress.take(item)
             yield self._renderer.event(item)
         elif isinstance(item, Output):
             for line in item.lines:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import gc
+import os
 import shutil
 import signal
 import sys
@@ -65,6 +66,7 @@ def _run(options: Options, arguments: argparse.Namespace, dataflow: Dataflow | N
         Renderer(ink, width=width),
         verbose=arguments.verbose,
         show_output=not arguments.quiet,
+        show_progress=is_terminal and os.environ.get('TERM') != 'dumb',
     )
     text = ''
     stream = None

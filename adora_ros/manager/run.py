@@ -110,6 +110,7 @@ class Run:
             EventKind.DATAFLOW_STARTING,
             f'starting {nodes} nodes',
             run=self.context.run_id,
+            nodes=nodes,
             folder=self.context.folder,
             stop_within=stop_ladder(self.context.dataflow),
         )

@@ -87,11 +87,15 @@ class Server:
         except Exception as error:  # noqa: BLE001 - whatever it is, nodes are then started cold
             _tell(self._control, error=f'{type(error).__name__}: {error}')
             os._exit(1)
+        self.note_state()
+        gc.freeze()
+        _tell(self._control, threads=self._threads)
+
+    def note_state(self) -> None:
+        """Take note of what is there, so that :meth:`reason_for_cold` knows it."""
         self._threads = threads()
         self._descriptors = _open_descriptors() - {self._control.fileno()}
         self._origins = _origins()
-        gc.freeze()
-        _tell(self._control, threads=self._threads)
 
     def next(self) -> Script | None:
         """Wait for a request and fork; None in this process, the script in the new one."""
@@ -101,7 +105,7 @@ class Server:
         if not packet:
             os._exit(0)
         request = Request.from_packet(packet)
-        reason = self._reason_for_cold(request)
+        reason = self.reason_for_cold(request)
         with contextlib.ExitStack() as here:
             for fd in descriptors:
                 here.callback(os.close, fd)
@@ -136,7 +140,7 @@ class Server:
         report.close()
         return script
 
-    def _reason_for_cold(self, request: Request) -> str:
+    def reason_for_cold(self, request: Request) -> str:
         """Return why a process that was forked would not be like one that was started; empty if it would."""
         now = threads()
         if now != self._threads or any(name.startswith(DDS_THREADS) for name in now):
@@ -179,7 +183,7 @@ def _fork() -> int | None:
     """
     read, write = os.pipe2(os.O_CLOEXEC)
     with warnings.catch_warnings():
-        warnings.simplefilter('ignore', DeprecationWarning)  # about the threads, see Server._reason_for_cold
+        warnings.simplefilter('ignore', DeprecationWarning)  # about the threads, see Server.reason_for_cold
         between = os.fork()
         if not between:
             pid = os.fork()

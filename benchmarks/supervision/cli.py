@@ -132,7 +132,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         '--system',
         nargs='+',
-        choices=(systems.ADORA, systems.COLD, systems.DORA, systems.LAUNCH),
+        choices=systems.NAMES,
         help='only these supervisors',
     )
     parser.add_argument('--repeat', type=int, default=REPEAT, metavar='N', help='rounds (default: %(default)s)')

@@ -95,11 +95,19 @@ class Running:
 
 
 def event(
-    kind: EventKind = EventKind.NODE_UP, text: str = 'up', *, node: str = '', level: Level = Level.INFO, seq: int = 1
+    kind: EventKind = EventKind.NODE_UP,
+    text: str = 'up',
+    *,
+    node: str = '',
+    level: Level = Level.INFO,
+    seq: int = 1,
+    **details: str,
 ) -> ManagerEvent:
     """Return an event of 2024-05-06 07:08:09.123 UTC."""
     stamp = 1714979289_123_456_789
-    return ManagerEvent(seq=seq, stamp=stamp, level=level, kind=kind, node=node, incarnation=0, text=text)
+    return ManagerEvent(
+        seq=seq, stamp=stamp, level=level, kind=kind, node=node, incarnation=0, text=text, details=details
+    )
 
 
 def status(node: str, state: NodeState, *, restarts: int = 0, last_exit: str = '') -> NodeStatus:

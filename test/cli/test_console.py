@@ -10,6 +10,7 @@ from datetime import timezone
 from adora_ros.cli.backlog import LINE_COST, Backlog, Dropped, Item, Output
 from adora_ros.cli.console import Console, FileDescriptorSink
 from adora_ros.cli.ink import Ink
+from adora_ros.cli.progress import ERASE, ProgressLine
 from adora_ros.cli.render import Renderer
 from adora_ros.cli.uptime import UpTimes
 from adora_ros.manager.events import EventKind, Level
@@ -199,3 +200,23 @@ def test_a_console_measures_with_its_clock() -> None:
     now = 9.0
     assert console.up_times() == {'n': 4.0}
     assert console.finish()
+
+
+def test_a_terminal_shows_below_everything_else_how_far_a_start_is() -> None:
+    line = ProgressLine(is_shown=True)
+    assert line.below('a\n') == 'a\n'
+    line.take(event(EventKind.DATAFLOW_STARTING, nodes='3'))
+    assert line.below('b\n') == 'b\nstarting 0/3 ...'
+    line.take(event(EventKind.NODE_UP, node='x'))
+    line.take(event(EventKind.NODE_ENDED, node='y'))
+    line.take(event(EventKind.NODE_UP, node='x'))
+    assert line.below('c\n') == f'{ERASE}c\nstarting 2/3 ...'
+    line.take(event(EventKind.DATAFLOW_RUNNING))
+    assert line.below('d\n') == f'{ERASE}d\n'
+    assert line.below('e\n') == 'e\n'
+
+
+def test_what_is_not_a_terminal_shows_no_progress() -> None:
+    line = ProgressLine(is_shown=False)
+    line.take(event(EventKind.DATAFLOW_STARTING, nodes='3'))
+    assert line.below('a\n') == 'a\n'
