@@ -22,9 +22,10 @@ from adora_ros.coordinator.node import CoordinatorNode
 from adora_ros.coordinator.opening import open_or_fall_back
 from adora_ros.coordinator.orders import Orders
 from adora_ros.coordinator.parameters import RecordParameters
-from adora_ros.coordinator.records import DataflowRecord
+from adora_ros.coordinator.records import DataflowRecord, MachineRecord
 from adora_ros.coordinator.registry import Registry
 from adora_ros.coordinator.storenode import StoreNode
+from adora_ros.coordinator.summary import summary
 from adora_ros.errors import AdoraError, CoordinatorError, ManagerError, TransportError
 from adora_ros.transport import dds
 from adora_ros.transport.claims import NameClaim
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from adora_ros.coordinator.store import CoordinatorStore
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+DIAGNOSTICS_PERIOD = 1.0
+"""Seconds between two messages on ``/diagnostics``, as far as a tick allows."""
 TICK = 0.5
 """Seconds between two looks at who has been silent for too long."""
 SETTLE = 5.0
@@ -76,6 +79,7 @@ class Coordinator:
         self._later: dict[tuple[str, str], Report] = {}
         self._told: float | None = None
         self._hurried = False
+        self._diagnosis_due = 0.0
 
     async def main(self) -> int:
         """Run until a signal comes; return the exit code.
@@ -151,11 +155,18 @@ class Coordinator:
                 await self._ros.settled(SETTLE)
                 self._guarded(lambda: self._registry.judge(self._loop.time()))
             self._dispatch.go_on(self._loop.time())
+            self._diagnose(self._loop.time())
             if isinstance(store, FallbackStore):
                 store.save()
         self._dispatch.close()
         self._guarded(self._registry.shut_down)
         self._log.info('coordinator ending')
+
+    def _diagnose(self, now: float) -> None:
+        if now >= self._diagnosis_due:
+            self._diagnosis_due = now + DIAGNOSTICS_PERIOD
+            known = self._registry.list(MachineRecord)
+            self._node.publish_diagnostics(summary(known, lambda machine: self._registry.heartbeat_age(machine, now)))
 
     def _signalled(self) -> None:
         now = self._loop.time()

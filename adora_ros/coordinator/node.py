@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rclpy.context import Context
+    from rclpy.publisher import Publisher
 
 REPORTS_QOS = QoSProfile(
     depth=1000, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
@@ -28,6 +29,8 @@ REPORTS_QOS = QoSProfile(
 """Deep enough for the reports of many managers that come at once."""
 EVENTS_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """Latched, so that who comes late still learns the recent past."""
+DIAGNOSTICS_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+"""What diagnostic_aggregator and rqt_robot_monitor subscribe with."""
 NANOSECONDS = 1_000_000_000
 
 
@@ -65,6 +68,7 @@ class CoordinatorNode(Node):
             ),
         )
         self._events = self.create_publisher(DiagnosticArray, '/adora/events', EVENTS_QOS)
+        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', DIAGNOSTICS_QOS)
         self.create_subscription(String, TOPIC, lambda message: on_report(message.data), REPORTS_QOS)
         self.create_subscription(String, machines.TOPIC, lambda message: on_machine(message.data), REPORTS_QOS)
         self._overview = overview
@@ -92,13 +96,20 @@ class CoordinatorNode(Node):
             message=text,
             values=[KeyValue(key=key, value=str(value)) for key, value in pairs.items()],
         )
+        self._publish(self._events, status)
+
+    def publish_diagnostics(self, status: DiagnosticStatus) -> None:
+        """Publish one item of ``/diagnostics``."""
+        self._publish(self._diagnostics, status)
+
+    def _publish(self, publisher: Publisher[DiagnosticArray], status: DiagnosticStatus) -> None:
         message = DiagnosticArray(status=[status])
         stamp = time.time_ns()
         message.header.stamp = Time(sec=stamp // NANOSECONDS, nanosec=stamp % NANOSECONDS)
         try:
-            self._events.publish(message)
+            publisher.publish(message)
         except RuntimeError as error:
-            self.get_logger().warning(f'/adora/events: not published: {error}', throttle_duration_sec=5.0)
+            self.get_logger().warning(f'{publisher.topic_name}: not published: {error}', throttle_duration_sec=5.0)
 
     def _seconds(self, name: str, default: float, description: str) -> float:
         limits = FloatingPointRange(from_value=0.1, to_value=86400.0, step=0.0)

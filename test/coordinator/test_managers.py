@@ -5,9 +5,11 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray
 
 from coordinator.harness import DEADLINE, Coordinators, Process, without_profile
 from manager.harness import Flow
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from coordinator.harness import Client
 
 MANAGER = (sys.executable, '-m', 'adora_ros.cli.manager')
+STALE = 5.0
+"""Seconds without news after which diagnostic_aggregator calls an item stale."""
 LEASE = 5.0
 """Seconds after which DDS forgets a participant that does not announce itself."""
 
@@ -132,3 +136,55 @@ def test_a70_a72_a75_a_coordinator_that_was_stopped_for_longer_than_any_limit_mi
     manager.send(signal.SIGTERM)
     eventually(lambda: flow.marked('sink', 'end') == [0], DEADLINE)
     manager.process.wait(DEADLINE)
+
+
+class Aggregator:
+    """Listens to ``/diagnostics`` as an aggregator does: per item when it came, and with which level and message."""
+
+    def __init__(self, client: Client) -> None:
+        self.items: dict[str, list[tuple[float, int, str]]] = {}
+        client.node.create_subscription(DiagnosticArray, '/diagnostics', self._take, 10)
+
+    def count(self, name: str) -> int:
+        """Return how often an item has come."""
+        return len(self.items.get(name, []))
+
+    def gap(self, name: str) -> float:
+        """Return the longest time in seconds between two messages of an item."""
+        times = [time for time, _, _ in self.items[name]]
+        return max(later - earlier for earlier, later in pairwise(times))
+
+    def alarms(self) -> list[tuple[str, str]]:
+        """Return the items that were not OK at some time, with their messages."""
+        return [(name, text) for name, came in self.items.items() for _, level, text in came if level]
+
+    def _take(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            entry = (time.monotonic(), status.level[0], status.message)
+            self.items.setdefault(status.name, []).append(entry)
+
+
+def test_a68_items_are_always_fresh_and_those_of_a_dead_machine_go_stale(
+    coordinators: Coordinators, managers: Managers, client: Client
+) -> None:
+    aggregator = Aggregator(client)
+    coordinators.start(machine_timeout=2.0)
+    flow = stream(coordinators.folder).node('once', 'clean_exit.py')
+    manager = managers.start(flow)
+    own = ('stream: source', 'stream: sink', 'stream: once')
+    machines = 'adora: machines'
+    eventually(lambda: all(aggregator.count(name) >= 5 for name in (*own, machines)), DEADLINE)
+    assert max(aggregator.gap(name) for name in (*own, machines)) < STALE
+    assert aggregator.alarms() == []
+    assert aggregator.items['stream: once'][-1][2].startswith('finished')
+    assert aggregator.items[machines][-1][2] == '1 connected'
+
+    manager.end(signal.SIGKILL)
+    eventually(lambda: aggregator.items[machines][-1][1:] == (2, 'not heard of: A'), DEADLINE)
+    counts = [aggregator.count(name) for name in own]
+    summaries = aggregator.count(machines)
+    eventually(lambda: aggregator.count(machines) >= summaries + 3, DEADLINE)
+    assert [aggregator.count(name) for name in own] == counts
+    assert {name for name, _ in aggregator.alarms()} == {machines}
+    managers.start(flow).says('nodes are up')
+    eventually(lambda: aggregator.items[machines][-1][1:] == (0, '1 connected'), DEADLINE)
