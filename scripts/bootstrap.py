@@ -1,5 +1,7 @@
 """Makes .venv ready to run (``runtime``) or to develop (``dev``) this package, and only when it is not ready yet.
 
+``jazzy`` makes .venv-jazzy ready to test it on ROS 2 Jazzy, from wheels whatever the machine has.
+
 Needs nothing but the standard library and asks nothing. ROS 2 is taken from the machine where the base Python can
 import rclpy, otherwise from wheels. A set-up that was cut short is started afresh by the next one.
 """
@@ -25,9 +27,11 @@ from typing import TYPE_CHECKING, NoReturn
 from setup_plan import (
     DEV,
     EXPECTED_PACKAGES,
+    JAZZY,
     REQUIREMENTS,
     ROS_REQUIREMENTS,
     RUNTIME,
+    VENVS,
     Progress,
     State,
     decide,
@@ -41,7 +45,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
 ROOT = Path(__file__).resolve().parents[1]
-VENV = ROOT / '.venv'
 STATE_NAME = 'adora-setup.json'
 LOG_NAME = 'adora-setup.log'
 
@@ -177,7 +180,7 @@ class Installer:
             SetupError: pip failed.
 
         """
-        files = [*REQUIREMENTS[wanted], *([ROS_REQUIREMENTS] if wheels else [])]
+        files = [*REQUIREMENTS[wanted], *([ROS_REQUIREMENTS[wanted]] if wheels else [])]
         arguments = [part for name in files for part in ('-r', str(self._root / 'requirements' / name))]
         self._pip(arguments, Progress(EXPECTED_PACKAGES[wanted, wheels]))
         say('installing the package itself')
@@ -305,7 +308,7 @@ def build(root: Path, venv: Path, wanted: str, lock: int) -> None:
 
     """
     started = time.monotonic()
-    host = host_rclpy()
+    host = host_rclpy() if wanted != JAZZY else None
     identity, digest = identity_of(root, host), digests(root)
     state = read_state(venv)
     plan = decide(state, identity, wanted, digest[wanted])
@@ -318,7 +321,7 @@ def build(root: Path, venv: Path, wanted: str, lock: int) -> None:
     if plan.install:
         write_state(venv, State(identity, wheels=wheels))
         installer.install(wanted, wheels=wheels)
-        installed = {name: digest[name] for name in ({RUNTIME, DEV} if wanted == DEV else {RUNTIME})}
+        installed = {name: digest[name] for name in ({RUNTIME, DEV} if wanted == DEV else {wanted})}
         write_state(venv, State(identity, installed, complete=True, wheels=wheels))
         say(f'done in {time.monotonic() - started:.0f} s')
 
@@ -337,7 +340,7 @@ def _create(installer: Installer, venv: Path, identity: str, host: str | None) -
         newest = '.'.join(str(part) for part in NEWEST_PYTHON_WITH_WHEELS)
         msg = f'ROS 2 has no wheels for Python {sys.version.split()[0]}; set PYTHON to one from 3.10 to {newest}'
         raise SetupError(msg, EXIT_UNSUPPORTED)
-    say('no ROS 2 on this machine: it comes as wheels (about 120 MB to download, once)')
+    say('ROS 2 comes as wheels (about 120 MB to download, once)')
     installer.create(system_site=False)
     return False
 
@@ -362,7 +365,7 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         with locked(ROOT) as lock:
-            build(ROOT, VENV, arguments[0], lock)
+            build(ROOT, ROOT / VENVS[arguments[0]], arguments[0], lock)
     except SetupError as error:
         print(f'set-up: error: {error}', file=sys.stderr)
         return error.code

@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 
 RUNTIME = 'runtime'
 DEV = 'dev'
-REQUIREMENTS = {RUNTIME: ('runtime.txt',), DEV: ('runtime.txt', 'dev.txt')}
-ROS_REQUIREMENTS = 'ros.txt'
+JAZZY = 'jazzy'
+"""Like :data:`DEV`, with ROS 2 Jazzy as wheels, in an environment of its own."""
+REQUIREMENTS = {RUNTIME: ('runtime.txt',), DEV: ('runtime.txt', 'dev.txt'), JAZZY: ('runtime.txt', 'dev.txt')}
+ROS_REQUIREMENTS = {RUNTIME: 'ros.txt', DEV: 'ros.txt', JAZZY: 'ros-jazzy.txt'}
+VENVS = {RUNTIME: '.venv', DEV: '.venv', JAZZY: '.venv-jazzy'}
 PACKAGE_FILES = ('setup.py', 'setup.cfg', 'package.xml')
 """What decides how the package itself is installed."""
 
-EXPECTED_PACKAGES = {(RUNTIME, True): 82, (DEV, True): 132, (RUNTIME, False): 13, (DEV, False): 65}
+EXPECTED_PACKAGES = {(RUNTIME, True): 82, (DEV, True): 132, (RUNTIME, False): 13, (DEV, False): 65, (JAZZY, True): 132}
 """Packages that a set of requirements (with or without ROS 2) resolves to, roughly; for the progress display."""
 
 MEGABYTES = {'bytes': 1e-6, 'kB': 1e-3, 'MB': 1.0, 'GB': 1e3}
@@ -32,7 +35,7 @@ NETWORK_SIGNS = re.compile(
 
 @dataclass(frozen=True)
 class State:
-    """What is known about .venv; kept in a file inside it."""
+    """What is known about an environment; kept in a file inside it."""
 
     identity: str
     """Python, place and ROS 2 that it was made for."""
@@ -71,9 +74,9 @@ def digest_of(paths: Sequence[Path]) -> str:
 
 def digests(root: Path) -> dict[str, str]:
     """Return the digest of each set of requirements below ``root``."""
-    common = [root / name for name in PACKAGE_FILES] + [root / 'requirements' / ROS_REQUIREMENTS]
+    common = [root / name for name in PACKAGE_FILES]
     return {
-        name: digest_of([*common, *(root / 'requirements' / file for file in files)])
+        name: digest_of([*common, *(root / 'requirements' / file for file in (ROS_REQUIREMENTS[name], *files))])
         for name, files in REQUIREMENTS.items()
     }
 

@@ -12,7 +12,7 @@ import pytest
 
 import bootstrap
 import setup_plan
-from setup_plan import DEV, RUNTIME, Plan, Progress, State, decide, diagnosis, digests
+from setup_plan import DEV, JAZZY, RUNTIME, Plan, Progress, State, decide, diagnosis, digests
 
 ROOT = Path(__file__).parents[2]
 NOTHING = Plan(recreate=False, install=False)
@@ -80,7 +80,12 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def project(tmp_path: Path) -> Path:
     """Return a folder with what the digests are made of."""
     (tmp_path / 'requirements').mkdir()
-    for name in (*setup_plan.PACKAGE_FILES, 'requirements/runtime.txt', 'requirements/dev.txt', 'requirements/ros.txt'):
+    for name in (
+        *setup_plan.PACKAGE_FILES,
+        'requirements/runtime.txt',
+        'requirements/dev.txt',
+        *(f'requirements/{file}' for file in setup_plan.ROS_REQUIREMENTS.values()),
+    ):
         (tmp_path / name).write_text(name)
     return tmp_path
 
@@ -207,8 +212,8 @@ def test_state_survives_the_file(tmp_path: Path) -> None:
 
 def test_every_named_file_exists_and_counts() -> None:
     found = digests(ROOT)
-    assert sorted(found) == [DEV, RUNTIME]
-    assert found[DEV] != found[RUNTIME]
+    assert sorted(found) == [DEV, JAZZY, RUNTIME]
+    assert len(set(found.values())) == len(found)
 
 
 PIP_OUTPUT = """\
@@ -320,3 +325,22 @@ def test_unusable_python_is_one_line_and_exit_2() -> None:
 def test_unknown_target_is_exit_2() -> None:
     result = run('tset')
     assert (result.returncode, result.stderr) == (2, "scripts/run: no target 'tset'; see scripts/run help\n")
+
+
+def test_jazzy_has_an_environment_of_its_own_and_comes_as_wheels(
+    project: Path, calls: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bootstrap, 'host_rclpy', lambda: '/opt/ros/kilted/rclpy/__init__.py')
+    assert setup_plan.VENVS[JAZZY] != setup_plan.VENVS[DEV]
+    assert build(project, JAZZY, calls) == ['create system_site=False', 'install jazzy wheels=True']
+    assert build(project, JAZZY, calls) == []
+    (project / 'requirements' / 'ros-jazzy.txt').write_text('newer')
+    assert build(project, JAZZY, calls) == ['install jazzy wheels=True']
+
+
+def test_both_releases_of_ros_list_the_same_packages() -> None:
+    kilted, jazzy = (
+        {line.partition('==')[0] for line in (ROOT / 'requirements' / name).read_text().splitlines() if '==' in line}
+        for name in ('ros.txt', 'ros-jazzy.txt')
+    )
+    assert kilted == jazzy

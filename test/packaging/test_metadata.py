@@ -99,7 +99,7 @@ def targets() -> set[str]:
 
 
 def test_every_target_of_the_makefile_is_one_of_the_script() -> None:
-    cases = set(re.findall(r'^    (\w+)(?: \|.*)?\)$', (ROOT / 'scripts' / 'run').read_text(), re.MULTILINE))
+    cases = set(re.findall(r'^    ([\w-]+)(?: \|.*)?\)$', (ROOT / 'scripts' / 'run').read_text(), re.MULTILINE))
     assert cases == targets()
 
 
@@ -113,7 +113,7 @@ def test_help_lists_every_target() -> None:
         timeout=30,
         check=True,
     )
-    assert set(re.findall(r'^  (\w+) ', result.stdout, re.MULTILINE)) == targets()
+    assert set(re.findall(r'^  ([\w-]+) ', result.stdout, re.MULTILINE)) == targets()
 
 
 def test_readmes_name_existing_targets() -> None:
