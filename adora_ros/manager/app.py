@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 STATUS_PERIOD = 1.0
 """Seconds between two publications of an unchanged status."""
-STATUS_DELAY = 0.02
+STATUS_DELAY = 0.05
 """Seconds for which changes are collected before the status is published."""
 KILLING_SIGNAL = 3
 """Which stop signal in a row goes straight to SIGKILL; the one before it goes to SIGTERM."""

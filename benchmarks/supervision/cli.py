@@ -90,6 +90,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             'repeat': options.repeat,
         },
     )
+    if options.add and options.json is not None and options.json.exists():
+        document = report.combined(json.loads(options.json.read_text(encoding='utf-8')), document)
     _write(options, document)
     return 1 if results.failures else 0
 
@@ -138,5 +140,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--repeat', type=int, default=REPEAT, metavar='N', help='rounds (default: %(default)s)')
     parser.add_argument('--dora', type=Path, metavar='PATH', help='the dora command or its environment (default: PATH)')
     parser.add_argument('--domain', type=int, default=DOMAIN, help='ROS domain (default: %(default)s)')
+    parser.add_argument('--add', action='store_true', help='keep what is in the JSON file but for what is measured now')
     parser.add_argument('--render', type=Path, metavar='FILE', help='run nothing: make the page from this JSON file')
     return parser

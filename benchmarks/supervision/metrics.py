@@ -30,7 +30,7 @@ class Metric:
 
 METRICS = (
     Metric(id='exit_to_detected', title='exit to detected', unit=MILLISECONDS, goal=5),
-    Metric(id='exit_to_gone', title='of that, until the kernel has ended the process', unit=MILLISECONDS),
+    Metric(id='exit_to_gone', title='exit until the kernel has ended the process', unit=MILLISECONDS),
     Metric(id='exit_to_new_process', title='exit to new process', unit=MILLISECONDS),
     Metric(id='exit_to_first_message', title='exit to first new message at the consumer', unit=MILLISECONDS, goal=200),
     Metric(

@@ -45,8 +45,10 @@ dataflows: it runs the scripts as plain rclpy nodes, with `respawn`, and watches
 benchmark write down CLOCK_MONOTONIC, which all processes of a machine share.
 
 * **Exit**: a node takes the time and calls `os._exit(3)` at once. *Detected* is when the supervisor's line about it
-  comes out of its standard output. The part of it until the benchmark's own pidfd of the process becomes readable is
-  the kernel's work, which takes longer the bigger the process is. *New process* is the first statement of the script;
+  comes out of its standard output. The kernel has *ended* the process when the benchmark's own pidfd of it becomes
+  readable, which takes longer the bigger the process is. adora_ros does not wait for that to know of a failure (a
+  thread of each node has a pipe to the manager that ends at once), but it does before it starts another process, so
+  that no two incarnations ever run side by side. *New process* is the first statement of the script;
   the *first new message* is taken at the consumer. `restart_policy: always`, `restart_delay: 0`; a source dies 0.4 s
   after its first message has come.
 * **Silence**: sources send at 100 Hz and then, by design, not. From right before the last `send_output` to the
@@ -57,9 +59,10 @@ benchmark write down CLOCK_MONOTONIC, which all processes of a machine share.
   `health_check_timeout` of 1 s. A negative value is a kill before the timeout had passed since the last `send_output`.
 * **Stop**: from SIGINT to the supervisor, until its process has ended.
 * **Start**: from right before the supervisor is started. A chain is a source, relays and a consumer.
-* **CPU and memory**: over 6 s, 3 s after the last node has started to work; nodes take a timer input of 10 Hz and have
-  a `health_check_timeout`. The supervisor is its process with all helpers that are not nodes. With dora-rs timers are
-  made by the supervisor, with adora_ros by the nodes: the rows with nodes included show both sides of that.
+* **CPU and memory**: over 6 s, 10 s after the last node has started to work, when the nodes have found each other;
+  they take a timer input of 10 Hz and have a `health_check_timeout`. The supervisor is its process with all helpers
+  that are not nodes. With dora-rs timers are made by the supervisor, with adora_ros by the nodes: the rows with nodes
+  included show both sides of that.
 
 ## What the figures do not say
 
@@ -98,6 +101,18 @@ def build(
         'versions': {system: dict(packages) for system, packages in versions.items()},
         'metrics': {metric.id: _entry(metric, samples[metric.id]) for metric in METRICS if metric.id in samples},
         'failures': [dict(failure) for failure in failures],
+    }
+
+
+def combined(old: Report, new: Report) -> Report:
+    """Return a report with what is measured in ``new``, and with what only ``old`` has."""
+    metrics = {**old['metrics'], **new['metrics']}
+    return {
+        **new,
+        'run': {**new['run'], 'seconds': round(old['run']['seconds'] + new['run']['seconds'], 1)},
+        'versions': {**old['versions'], **new['versions']},
+        'metrics': {metric.id: metrics[metric.id] for metric in METRICS if metric.id in metrics},
+        'failures': [*old['failures'], *new['failures']],
     }
 
 

@@ -27,7 +27,7 @@ Samples = dict[str, list[float]]
 CRASHES = 8
 CRASH_AFTER = 20
 """Messages that a source sends between being heard by the consumer and its death."""
-SETTLED = 3.0
+SETTLED = 10.0
 """Seconds from the first work of the last idle node to the measurement."""
 WINDOW = 6.0
 """Seconds over which CPU time is measured."""
