@@ -51,6 +51,10 @@ def validate(report: Report) -> Draft | None:
         what = 'the file is empty' if data is None else 'the file must be a mapping'
         report.error((), f'{what}; it needs `nodes`, a list of nodes')
         return None
+    if isinstance(data.get('module'), dict):
+        words = 'this file is a module; name it in the `module` of a node, and check the dataflow that has the node'
+        report.error(('module',), words, key=True)
+        return None
     try:
         root = RootYaml.model_validate(data)
         return Draft(root=root, indices=tuple(range(len(root.nodes))))

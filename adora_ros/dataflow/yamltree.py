@@ -24,6 +24,8 @@ Place = tuple[int, int]
 Loc = tuple[Any, ...]
 """Path of keys and indices from the root to a value."""
 
+_NODE = 2
+"""Length of the path of a node: ``nodes`` and its index."""
 VALUE_LIMIT = 200_000
 """Most values that one file may expand to; only aliases of aliases get there."""
 
@@ -69,6 +71,7 @@ class Tree:
     keys: dict[Loc, Place] = field(default_factory=dict)
     files: dict[Loc, Path] = field(default_factory=dict)
     """By path of a value that is in another file, with all below it, that file."""
+    _by_node: dict[Loc, list[Loc]] = field(default_factory=dict)
 
     def place(self, loc: Loc, *, key: bool = False) -> Place:
         """Return where a value begins (or, with ``key``, its key); what is missing is where its nearest parent is."""
@@ -86,16 +89,29 @@ class Tree:
 
     def adopt(self, loc: Loc, other: Tree, original: Loc) -> None:
         """Have ``loc`` and what is below it be where ``original`` is in another tree."""
-        depth = len(original)
-        for own, places in ((self.values, other.values), (self.keys, other.keys)):
-            own.update({(*loc, *at[depth:]): place for at, place in places.items() if at[:depth] == original})
+        self._copy(loc, other, original)
         self.files[loc] = other.file
 
     def alias(self, loc: Loc, original: Loc) -> None:
         """Have ``loc`` and what is below it be where ``original`` is."""
+        self._copy(loc, self, original)
+
+    def _copy(self, loc: Loc, other: Tree, original: Loc) -> None:
         depth = len(original)
-        for places in (self.values, self.keys):
-            places.update({(*loc, *at[depth:]): place for at, place in places.items() if at[:depth] == original})
+        for at in other._parts(original):
+            if at[:depth] == original:
+                copied = (*loc, *at[depth:])
+                if at in other.values:
+                    self.values[copied] = other.values[at]
+                if at in other.keys:
+                    self.keys[copied] = other.keys[at]
+
+    def _parts(self, loc: Loc) -> tuple[Loc, ...]:
+        """Return the places in the same node of the text as ``loc``, those that were copied there later aside."""
+        if not self._by_node:
+            for at in dict.fromkeys((*self.values, *self.keys)):
+                self._by_node.setdefault(at[:_NODE], []).append(at)
+        return tuple(self._by_node.get(loc[:_NODE], ()))
 
     def problem(self, loc: Loc, message: str, *, severity: str = ERROR, key: bool = False) -> Problem:
         """Return a problem about the value (or key) at ``loc``."""

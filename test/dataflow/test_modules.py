@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from dataflow.conftest import Check
+
 Files = dict[str, str]
 
 INNER = """\
@@ -132,6 +134,11 @@ def test_errors_are_where_they_are_written(
         tree({file: texts[file].replace(old, new)})
     lines = [line.removeprefix(f'{folder}/').replace(str(folder), '<folder>') for line in str(caught.value).split('\n')]
     assert sorted(lines) == sorted(expected.split('\n')) or (len(lines) == 1 and lines[0].startswith(expected))
+
+
+def test_a_module_is_not_a_dataflow(check: Check) -> None:
+    words = 'this file is a module; name it in the `module` of a node, and check the dataflow that has the node'
+    assert check(INNER) == [f'1:1: error: {words}']
 
 
 def test_a_circle_through_two_files(folder: Path) -> None:

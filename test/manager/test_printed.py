@@ -24,12 +24,18 @@ def test_lines_and_log_entries_reach_the_nodes_that_ask_for_them(tmp_path: Path,
     flow.node('quiet', 'prints.py', 0, min_log_level='info')
     flow.node('reader', 'events.py', inputs={name: {'source': f'talk/{name}', **queue} for name in ('out', 'logs')})
     logs = {'warn': 'dora/logs/warn', 'quiet': 'dora/logs/stdout/quiet', 'own': 'dora/logs/trace/watcher'}
-    flow.node('watcher', 'events.py', inputs={'end': {'source': 'talk/out', **queue}, **logs})
+    shell = {'path': 'shell', 'args': 'echo $((1 + 1)) $NAME', 'env': {'NAME': 'x'}, 'send_stdout_as': 'out'}
+    flow.any_node('shell', outputs=['out'], **shell)
+    ends = {'end': {'source': 'talk/out', **queue}, 'shell': 'shell/out'}
+    flow.node('watcher', 'events.py', inputs={**ends, **logs})
     flow.node('stay', 'hang.py', 'sleep', inputs={'end': {'source': 'talk/out'}}, finish_grace_secs=0.5, stop_grace=0.5)
-    manager = run(flow)
+    manager = run(flow, env={'ADORA_ALLOW_SHELL_NODES': 'true'})
     assert manager.wait() == 0, manager.report('failed')
 
-    assert manager.states() == {**dict.fromkeys(('talk', 'quiet', 'reader', 'watcher'), 'finished'), 'stay': 'stopped'}
+    assert manager.states() == {
+        **dict.fromkeys(('talk', 'quiet', 'reader', 'shell', 'watcher'), 'finished'),
+        'stay': 'stopped',
+    }
     assert manager.texts('WARNING', 'stay') == ['stopped: the rest has finished for 0.5 s (finish_grace_secs)']
     numbers = [str(number) for number in range(LINES)]
     printed = [line.removesuffix('\n') for line in _values(flow.marks('reader'), 'out')]
@@ -43,6 +49,7 @@ def test_lines_and_log_entries_reach_the_nodes_that_ask_for_them(tmp_path: Path,
     assert _messages(_values(watcher, 'warn')) == [('WARN', 'careful')] * 2
     assert _messages(_values(watcher, 'quiet')) == [('WARN', 'careful'), ('INFO', 'ready')]
     assert _values(watcher, 'own') == []
+    assert _values(watcher, 'shell') == ['2 x\n']
     folder = next((tmp_path / 'ros_log' / 'flow').glob('*/quiet.log'))
     lines = [line.split(' ', 2)[1:] for line in folder.read_text(encoding='utf-8').splitlines()]
     assert sorted(stream for stream, _ in lines) == ['stderr', 'stdout', 'stdout']
