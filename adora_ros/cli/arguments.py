@@ -100,6 +100,11 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         help="environment variable for all nodes, over the dataflow's own `env`; may be repeated",
     )
     run.add_argument(
+        '--exit-when-nodes-finish',
+        action=argparse.BooleanOptionalAction,
+        help='whether a node ends although timers could go on, in place of what the dataflow says',
+    )
+    run.add_argument(
         '--stop-after',
         metavar='TIME',
         type=duration,

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from adora_ros.cli.graphpage import page
 from adora_ros.dataflow import Dataflow, edges, json_schema, load, mermaid
@@ -15,6 +15,7 @@ from adora_ros.errors import AdoraError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
 
 PAGE_SUFFIXES = {'.html', '.htm'}
@@ -31,7 +32,7 @@ def validate(arguments: argparse.Namespace) -> int:
         DataflowError: it cannot be run.
 
     """
-    dataflow = _load(arguments)
+    dataflow = _load(arguments, {'strict_types': True} if arguments.strict_types else {})
     sys.stdout.write(f'ok: {_count(len(dataflow.nodes), "node")}, {_count(len(edges(dataflow)), "edge")}\n')
     return 0
 
@@ -69,8 +70,8 @@ def schema(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _load(arguments: argparse.Namespace) -> Dataflow:
-    dataflow = load(arguments.file, name=arguments.name)
+def _load(arguments: argparse.Namespace, overrides: Mapping[str, Any] | None = None) -> Dataflow:
+    dataflow = load(arguments.file, name=arguments.name, overrides=overrides)
     for warning in dataflow.warnings:
         sys.stderr.write(f'{warning}\n')
     return dataflow

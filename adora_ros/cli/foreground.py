@@ -124,6 +124,7 @@ def options_of(arguments: argparse.Namespace, file: str, *, autostart: bool = Tr
         env=dict(arguments.env),
         autostart=autostart,
         stop_after=arguments.stop_after,
+        exit_when_nodes_finish=arguments.exit_when_nodes_finish,
     )
 
 

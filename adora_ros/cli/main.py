@@ -118,6 +118,7 @@ def _fill_build(parser: argparse.ArgumentParser) -> None:
 def _fill_validate(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     _add_name(parser)
+    parser.add_argument('--strict-types', action='store_true', help='take types that do not fit for errors')
     parser.set_defaults(command=later('files', 'validate'))
 
 

@@ -241,6 +241,8 @@ def _command(options: Options, address: str) -> list[str]:
     command += ['--use-sim-time'] if options.use_sim_time else []
     for name, value in options.env.items():
         command += ['--env', f'{name}={value}']
+    if options.exit_when_nodes_finish is not None:
+        command.append(f'--{"" if options.exit_when_nodes_finish else "no-"}exit-when-nodes-finish')
     if options.stop_after is not None:
         command += ['--stop-after', f'{options.stop_after}s']
     return command

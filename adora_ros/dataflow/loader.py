@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from adora_ros.dataflow.modules import unfold_modules
 from adora_ros.dataflow.names import dataflow_namespace, ros_name
@@ -28,6 +28,7 @@ def load(
     namespace: str = '',
     env: Mapping[str, str] | None = None,
     built: bool = True,
+    overrides: Mapping[str, Any] | None = None,
 ) -> Dataflow:
     """Read and validate a dataflow file.
 
@@ -37,6 +38,7 @@ def load(
         namespace: ROS namespace above that of the dataflow, which is its name; none unless given.
         env: environment variables on top of the ``env`` of the file's top level; that of a node still wins.
         built: whether the programs and operators, which a build may make, must be there.
+        overrides: values that count in place of those of the file, by key of the top level.
 
     Raises:
         DataflowErrors: everything that is wrong with the file.
@@ -44,7 +46,7 @@ def load(
 
     """
     file = Path(path)
-    return loads(read(file), path=file, name=name, namespace=namespace, env=env, built=built)
+    return loads(read(file), path=file, name=name, namespace=namespace, env=env, built=built, overrides=overrides)
 
 
 def read(file: Path) -> str:
@@ -74,6 +76,7 @@ def loads(
     namespace: str = '',
     env: Mapping[str, str] | None = None,
     built: bool = True,
+    overrides: Mapping[str, Any] | None = None,
 ) -> Dataflow:
     """Validate the text of a dataflow file.
 
@@ -84,6 +87,7 @@ def loads(
         namespace: as for :func:`load`.
         env: as for :func:`load`.
         built: as for :func:`load`.
+        overrides: as for :func:`load`.
 
     Raises:
         DataflowErrors: everything that is wrong with the text.
@@ -96,6 +100,7 @@ def loads(
     if draft is None:
         raise DataflowErrors(report.problems)
     draft.nodes_lost = draft.nodes_lost or lost
+    draft.root = draft.root.model_copy(update=dict(overrides or {}))
     stem = ros_name(Path(path).stem if name is None else name)
     try:
         own_namespace = dataflow_namespace(namespace, stem)

@@ -43,6 +43,7 @@ class Options:
         use_sim_time: Whether the nodes take their ROS time from ``/clock``.
         env: Variables for all nodes, over those of the dataflow.
         autostart: Whether to start at once and end with the dataflow; else the node waits, unconfigured, to be driven.
+        exit_when_nodes_finish: Whether timers keep nodes going; None for what the dataflow says.
         stop_after: Seconds from the activation after which the dataflow is stopped; None for never.
 
     """
@@ -58,6 +59,7 @@ class Options:
     env: Mapping[str, str] = field(default_factory=dict)
     autostart: bool = True
     stop_after: float | None = None
+    exit_when_nodes_finish: bool | None = None
 
     def load(self) -> Dataflow:
         """Return the dataflow.
@@ -67,10 +69,12 @@ class Options:
 
         """
         name, namespace = self.name, self.outer_namespace
+        ends = self.exit_when_nodes_finish
+        overrides = {} if ends is None else {'exit_when_nodes_finish': ends}
         if self.place is None:
-            return load(self.file, name=name, namespace=namespace, env=self.env)
+            return load(self.file, name=name, namespace=namespace, env=self.env, overrides=overrides)
         text = self.file.read_text(encoding='utf-8')
-        return loads(text, path=self.place, name=name, namespace=namespace, env=self.env)
+        return loads(text, path=self.place, name=name, namespace=namespace, env=self.env, overrides=overrides)
 
     @property
     def dataflow_name(self) -> str:

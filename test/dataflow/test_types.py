@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adora_ros.dataflow import DataflowErrors, loads
 from adora_ros.dataflow.arrowtypes import BYTES, STANDARD, STEPS, Types, parse_urn
 
 if TYPE_CHECKING:
@@ -60,6 +61,15 @@ def test_strict_types_makes_errors_of_them(check: Check) -> None:
     text = FLOW.format(out='', into='i: std/core/v1/Float32') + 'strict_types: true\n'
     words = 'input `i` is of type std/core/v1/Float32, and `a/o` has no type; give it `output_types`'
     assert check(text) == [f'9:19: error: node `b`: {words}']
+
+
+def test_what_is_said_elsewhere_counts_more_than_the_file(folder: Path) -> None:
+    text = FLOW.format(out='o: std/core/v1/Float64', into='i: std/core/v1/Float32') + 'exit_when_nodes_finish: true\n'
+    kept = loads(text, path=folder / 'robot.yml', overrides={'exit_when_nodes_finish': False})
+    assert kept.exit_when_nodes_finish is False
+    assert len(kept.warnings) == 1
+    with pytest.raises(DataflowErrors):
+        loads(text, path=folder / 'robot.yml', overrides={'strict_types': True})
 
 
 def test_rules_and_types_of_the_dataflow(check: Check, folder: Path) -> None:
