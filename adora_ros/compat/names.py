@@ -14,6 +14,7 @@ _PLACES = {
     'DoraStatus': 'adora_ros.compat.status',
     'Node': 'adora_ros',
     **dict.fromkeys(('Ros2Durability', 'Ros2Liveliness', 'Ros2QosPolicies'), 'adora_ros.compat.ros2qos'),
+    **dict.fromkeys(('Ros2ActionClient', 'Ros2ActionServer'), 'adora_ros.compat.ros2action'),
     **dict.fromkeys(('Ros2ServiceClient', 'Ros2ServiceServer'), 'adora_ros.compat.ros2service'),
     **dict.fromkeys(
         (

@@ -21,6 +21,7 @@ from rclpy.node import Node as RclpyNode
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 
+from adora_ros.compat.ros2action import Ros2ActionClient, Ros2ActionServer, action_class
 from adora_ros.compat.ros2service import Ros2ServiceClient, Ros2ServiceServer, service_class
 from adora_ros.errors import NodeError, UnsupportedError
 from adora_ros.transport.ports import message_class
@@ -195,25 +196,23 @@ class Ros2Node:
         """
         return Ros2ServiceServer(self._thread, self.ros_node, service_class(service_type), service_name, qos.profile())
 
-    def create_action_client(self, action_name: str, action_type: str, qos: Ros2QosPolicies) -> Any:  # noqa: ARG002
-        """Refuse.
+    def create_action_client(self, action_name: str, action_type: str, qos: Ros2QosPolicies) -> Ros2ActionClient:
+        """Return a client of an action.
 
         Raises:
-            UnsupportedError: always.
+            TransportError: there is no such action type.
 
         """
-        msg = f'{action_name}: use rclpy.action.ActionClient({action_type}) with the rclpy node in `ros_node`'
-        raise UnsupportedError(msg)
+        return Ros2ActionClient(self.ros_node, action_class(action_type), action_name, qos.profile())
 
-    def create_action_server(self, action_name: str, action_type: str, qos: Ros2QosPolicies) -> Any:  # noqa: ARG002
-        """Refuse.
+    def create_action_server(self, action_name: str, action_type: str, qos: Ros2QosPolicies) -> Ros2ActionServer:
+        """Return the server of an action, to be polled with ``take_goal()``.
 
         Raises:
-            UnsupportedError: always.
+            TransportError: there is no such action type.
 
         """
-        msg = f'{action_name}: use rclpy.action.ActionServer({action_type}) with the rclpy node in `ros_node`'
-        raise UnsupportedError(msg)
+        return Ros2ActionServer(self._thread, self.ros_node, action_class(action_type), action_name, qos.profile())
 
     def set_parameter(self, name: str, value: Any) -> None:
         """Set a parameter.

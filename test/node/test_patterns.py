@@ -125,3 +125,59 @@ def test_answers_streams_and_ros_beside_each_other(dataflow: Dataflow) -> None:
     assert server.lines[0].startswith("REFUSED parameter 'l' cannot be 'text': ")
     assert server.lines[1].startswith("REFUSED parameter 'none' is not declared: ")
     assert server.lines[2] == "REQUEST [{'data': True}]"
+
+
+ACTION_SERVER = """
+    import pyarrow as pa
+    from dora import Node, Ros2Context, Ros2NodeOptions, Ros2QosPolicies
+    ros = Ros2Context().new_node('pursuer', '/df', Ros2NodeOptions())
+    action = ros.create_action_server('/count', 'test_msgs/Fibonacci', Ros2QosPolicies(reliable=True, keep_last=10))
+    node = Node()
+    for _ in range(2):
+        goal_id, goal = action.take_goal(timeout_s=20.0)
+        order = goal[0].as_py()['order']
+        print('GOAL', order, flush=True)
+        if order == 0:
+            while goal_id not in (action.take_cancel(timeout_s=20.0) or ()):
+                pass
+            action.send_result(goal_id, {}, status='canceled')
+        else:
+            action.send_feedback(goal_id, {'sequence': [0, 1]})
+            action.send_result(goal_id, pa.array([{'sequence': list(range(order))}]))
+    try:
+        action.send_result(goal_id, {})
+    except RuntimeError as error:
+        print('TWICE', str(error).replace(goal_id, 'it'), flush=True)
+    node.next(timeout=20.0)
+"""
+
+ACTION_CLIENT = """
+    import pyarrow as pa
+    from dora import Node, Ros2Context, Ros2NodeOptions, Ros2QosPolicies
+    ros = Ros2Context().new_node('asker', '/df', Ros2NodeOptions())
+    action = ros.create_action_client('/count', 'test_msgs::Fibonacci', Ros2QosPolicies(reliable=True, keep_last=10))
+    node = Node()
+    first = action.send_goal(pa.array([{'order': 3}]), timeout_s=20.0)
+    print('FEEDBACK', action.take_feedback(first, timeout_s=20.0).to_pylist(), flush=True)
+    status, result = action.take_result(first, timeout_s=20.0)
+    print('RESULT', status, result.to_pylist(), flush=True)
+    second = action.send_goal({'order': 0}, timeout_s=20.0)
+    print('NONE', action.take_feedback(second, 0.01), action.take_result(second, 0.01), flush=True)
+    print('CANCEL', action.cancel(second, timeout_s=20.0), action.take_result(second, timeout_s=20.0)[0], flush=True)
+"""
+
+
+def test_ros_actions_of_a_script(dataflow: Dataflow) -> None:
+    server, client = dataflow.node('server', ACTION_SERVER), dataflow.node('client', ACTION_CLIENT)
+    server.start()
+    client.start()
+    assert client.wait(60.0) == 0
+    assert client.lines == [
+        "FEEDBACK [{'sequence': [0, 1]}]",
+        "RESULT succeeded [{'sequence': [0, 1, 2]}]",
+        'NONE None None',
+        'CANCEL 0 canceled',
+    ]
+    server.stop()
+    assert server.wait() == 0
+    assert server.lines == ['GOAL 3', 'GOAL 0', 'TWICE action /count pursues no goal it: end each one once']
