@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -66,11 +67,18 @@ def test_without_shared_memory_values_travel_inside_their_messages_and_the_statu
 ) -> None:
     outputs = {'value': None}
     flow = type(flow)(flow.folder, shared_memory_limit='64KB')
-    flow.node('source', 'large_source.py', SIZE, 40, inputs={'tick': 'dora/timer/millis/50'}, outputs=outputs)
+    flow.node('source', 'large_source.py', SIZE, 100, inputs={'tick': 'dora/timer/millis/50'}, outputs=outputs)
     flow.node('sink', 'large_sink.py', inputs={'value': 'source/value'})
-    manager = run(flow)
+    manager = run(flow).running()
+    ask = [sys.executable, '-m', 'adora_ros.cli', 'node', 'info', 'source', '--json']
+
+    def fallbacks() -> bool:
+        answer = subprocess.run(ask, capture_output=True, text=True, check=True, timeout=60.0)
+        return bool(json.loads(answer.stdout)['payload_fallbacks'])
+
+    eventually(fallbacks, 30.0)
     assert manager.wait() == 0, manager.report('failed')
     (warning,) = manager.texts('WARNING', 'source')
     assert warning.startswith('a value of ')
     assert '`shared_memory_limit`' in warning
-    assert len(flow.marked('sink', 'right 40 of 40')) == 1
+    assert len(flow.marked('sink', 'right 100 of 100')) == 1
