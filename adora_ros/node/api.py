@@ -310,10 +310,10 @@ class Node(BaseNode):
 
     def _open(self, item: Item | None) -> Event | None:
         """Return the event for an item, None for a repeated message."""
-        if isinstance(item, Tick):
-            return Input(item.input_id, pa.nulls(0), {TIMESTAMP_KEY: utc(item.timestamp)})
         if isinstance(item, Message):
             return self._decode(item)
+        if isinstance(item, Tick):
+            return Input(item.input_id, pa.nulls(0), {TIMESTAMP_KEY: utc(item.timestamp)})
         if isinstance(item, ExternalMessage):
             return External(to_arrow(item.message), item.message)
         if isinstance(item, Stop):

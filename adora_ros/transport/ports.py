@@ -37,6 +37,9 @@ _HEADER = struct.Struct('<4sIII')
 INLINE_LIMIT = 60 * 1024
 """Bytes of an Arrow payload up to which it travels inside its message: what fits one datagram is never fragmented."""
 
+SHARED_WORK = 8 * 1024 * 1024
+"""Bytes from which on two threads copy a value into shared memory, since one does not use what the memory can do."""
+
 
 class PortCodec(Protocol):
     """Values to messages and back, for one port."""
@@ -221,6 +224,8 @@ class ArrowPort:
             return None
         try:
             sink = pa.FixedSizeBufferWriter(pa.py_buffer(draft.memory))
+            if len(draft.memory) >= SHARED_WORK:
+                sink.set_memcopy_threads(2)
             if size is None:
                 write(array, sink)
             else:
