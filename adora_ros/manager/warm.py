@@ -33,6 +33,9 @@ LOADING_PATIENCE = 30.0
 """Seconds from its start within which a warm process has to have everything loaded."""
 REPORT_PATIENCE = 5.0
 """Seconds within which a forked process has to report; then the warm process is replaced."""
+FORKS = 4
+"""Processes that may be asked for at once. A warm process forks one after the other; the rest would fill its socket and
+be late for their report."""
 REPLACEMENTS = 3
 """Warm processes in a row that may end without having forked anything."""
 _PR_SET_CHILD_SUBREAPER = 36
@@ -76,6 +79,7 @@ class WarmStarts:
 
         """
         self._loop = asyncio.get_running_loop()
+        self._turns = asyncio.Semaphore(FORKS)
         self._tell = tell
         if self._process is None:
             self._give_up('it cannot be started')
@@ -105,9 +109,10 @@ class WarmStarts:
         with contextlib.ExitStack() as undo:
             outputs, ends = output_pipes(undo)
             try:
-                with self._taking_orphans():
-                    report = undo.enter_context(_ask(process, command, ends))
-                    pid = await self._adopted(report, process, command)
+                async with self._turns:
+                    with self._taking_orphans():
+                        report = undo.enter_context(_ask(process, command, ends))
+                        pid = await self._adopted(report, process, command)
                 undo.callback(_discard, pid)
                 child = PosixChild(pid, outputs, is_warm=True)
                 undo.callback(child.reap)

@@ -16,7 +16,7 @@ from adora_ros.warm.environment import script_environment
 from adora_ros.warm.process import begin
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
+    from collections.abc import Coroutine, Mapping, Sequence
     from pathlib import Path
 
     from adora_ros.manager.processes import PosixChild
@@ -74,6 +74,15 @@ class Starter:
             return PosixProcesses().spawn(command)
         child: PosixChild = self._do(self.warm.spawn(command))
         return child
+
+    def start_many(self, commands: Sequence[Command]) -> list[PosixChild]:
+        """Start scripts warm, all at once."""
+
+        async def start() -> list[PosixChild]:
+            return await asyncio.gather(*map(self.warm.spawn, commands))
+
+        children: list[PosixChild] = self._do(start())
+        return children
 
     def turn(self, seconds: float) -> None:
         """Let the event loop turn for a moment."""

@@ -173,6 +173,14 @@ def test_what_is_drawn_at_random_differs(starter: Starter) -> None:
     assert len({*drawn[0], *drawn[1]}) == 8
 
 
+def test_many_at_once_are_all_warm(starter: Starter) -> None:
+    """More than fit into the socket of the warm process."""
+    file = starter.write('import sys; print(sys.argv[1])', 'many.py')
+    env = {'ADORA_TEST_VALUE': 'x' * 20_000}
+    children = starter.start_many([starter.command(file, str(number), env=env) for number in range(40)])
+    assert [ended(child).out for child in children] == [f'{number}\n' for number in range(40)]
+
+
 def test_a_descriptor_that_is_passed_on_works_and_nobody_else_keeps_it(starter: Starter) -> None:
     read, write = os.pipe()
     file = starter.write('import os, sys; os.write(int(sys.argv[1]), b"through")')
