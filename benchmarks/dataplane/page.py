@@ -42,6 +42,11 @@ IMAGES_TEXT = """\
 `sensor_msgs/msg/Image` stays an ordinary ROS message on an ordinary topic, whatever its size, so Fast DDS carries it.
 *Default* is what rclpy does by itself on one host (shared memory, in segments of 512 KB), *generated* the profile that
 the manager makes for a dataflow (UDP, buffers of 4 MB). The next image is sent 20 ms after the last was received.
+
+The generated profile is what a dataflow uses, and there is nothing better that is safe: Fast DDS is faster over shared
+memory with larger segments, but there a process that is killed can block the `publish()` of others for good. Its
+buffers need a kernel that allows them: `sysctl -w net.core.rmem_max=4194304 net.core.wmem_max=4194304` where `sysctl
+net.core.rmem_max` shows less. Images of several MB between nodes of a dataflow are best sent as Arrow values.
 """
 
 
