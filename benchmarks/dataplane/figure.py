@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from benchmarks.dataplane.plan import LATENCY
+from benchmarks.dataplane.runs import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +58,7 @@ def svg(document: dict[str, Any]) -> str:
         _text(10, TOP - 8, 'ms'),
         *_grid(across, up),
     ]
-    systems = list(dict.fromkeys(row['system'] for row in rows))
+    systems = in_order(row['system'] for row in rows)
     for number, system in enumerate(systems):
         own = sorted((row['size'], row['p50']) for row in rows if row['system'] == system)
         parts += _line(system, own, across, up, COLOURS[number % len(COLOURS)], number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.dataplane.plan import FAN_OUT, IMAGES, LATENCY, THROUGHPUT
+from benchmarks.dataplane.runs import in_order
 from benchmarks.supervision.report import number
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _cpu(row: dict[str, Any]) -> str:
 
 def _table(rows: list[dict[str, Any]], what: str, key: str, cell: Any) -> str:
     own = [row for row in rows if row['what'] == what]
-    systems = list(dict.fromkeys(row['system'] for row in own))
+    systems = in_order(row['system'] for row in own)
     lines = [f'| {key} | {" | ".join(systems)} |', f'| {" | ".join(["---"] * (len(systems) + 1))} |']
     for value in sorted({row[key] for row in own}):
         found = {row['system']: cell(row) for row in own if row[key] == value}

@@ -19,10 +19,12 @@ from benchmarks.supervision import systems
 from benchmarks.supervision.session import MissingError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 NODES = Path(__file__).with_name('nodes')
 ADORA, DORA, DORA_POOL, RCLPY = 'adora_ros', 'dora-rs', 'dora-rs, pool of 1 GB', 'rclpy'
+ORDER = (ADORA, RCLPY, DORA, DORA_POOL)
+"""In which the systems are shown."""
 POOL = '1GB'
 LIMIT = 170.0
 """Seconds that a measurement may take."""
@@ -98,6 +100,12 @@ def ways(dora: Path | None) -> list[Way]:
     if other is not None:
         found += [Way(name=DORA, system=other), Way(name=DORA_POOL, system=other, pool=True)]
     return found
+
+
+def in_order(systems: Iterable[str]) -> list[str]:
+    """Return systems, each once, in the order in which they are shown; those of other names come last."""
+    places = {name: place for place, name in enumerate(ORDER)}
+    return sorted(dict.fromkeys(systems), key=lambda name: places.get(name, len(ORDER)))
 
 
 def dataflow(task: Task, *, pool: bool) -> dict[str, Any]:
