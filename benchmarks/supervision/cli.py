@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
+from benchmarks.pages import sections_of
 from benchmarks.supervision import machine, report, systems
 from benchmarks.supervision.scenarios import SCENARIOS, Lab
 from benchmarks.supervision.session import MissingError
@@ -113,7 +114,8 @@ def _write(options: argparse.Namespace, document: report.Report) -> None:
         options.json.write_text(json.dumps(document, indent=1) + '\n', encoding='utf-8')
     text = report.page(document)
     if options.markdown is not None:
-        options.markdown.write_text(text, encoding='utf-8')
+        others = sections_of(options.markdown.read_text(encoding='utf-8')) if options.markdown.exists() else ''
+        options.markdown.write_text(f'{text.rstrip()}\n\n{others}' if others else text, encoding='utf-8')
     if options.json is None and options.markdown is None:
         print(text)
 
