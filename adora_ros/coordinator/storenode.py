@@ -74,6 +74,8 @@ class StoreNode(Node):
 
         Every node listens to these events, so texts that are too long for all of them are left out.
         """
+        if not self._changes.get_subscription_count():
+            return  # making an event takes longer than all else about a step
         event = ParameterEvent(node=self.get_fully_qualified_name())
         event.stamp = self.get_clock().now().to_msg()
         record = after if after is not None else before
