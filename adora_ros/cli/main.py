@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Its arguments, without the program's name; by default those of the process.
 
     """
-    arguments = _parser().parse_args(argv)
+    arguments = parser().parse_args(argv)
     return guarded(arguments.command, arguments, program='adora')
 
 
@@ -71,16 +71,17 @@ def _complaint(error: AdoraError, program: str) -> str:
     return f'{program}: error: {error}\n'
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    made = argparse.ArgumentParser(
         prog='adora',
         description='Run dataflows as supervised, lifecycle-managed ROS 2 nodes.',
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument('--version', action='version', version=f'%(prog)s {_version()}')
-    add_commands(parser)
-    return parser
+    made.add_argument('--version', action='version', version=f'%(prog)s {_version()}')
+    add_commands(made)
+    return made
 
 
 def add_commands(parser: argparse.ArgumentParser) -> None:
