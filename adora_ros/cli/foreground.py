@@ -19,7 +19,6 @@ from adora_ros.cli.render import Renderer
 from adora_ros.cli.summary import SIGNAL_BASE, summary
 from adora_ros.cli.tables import UNLIMITED
 from adora_ros.cli.values import ColorMode
-from adora_ros.dataflow.share import share
 from adora_ros.manager.eventstream import EventStream
 from adora_ros.manager.options import Listener, Options, Outcome
 from adora_ros.manager.processes import hold_stop_signals
@@ -135,6 +134,4 @@ def load_for(options: Options) -> Dataflow:
         DataflowError: it cannot be run.
 
     """
-    dataflow = options.load()
-    share(dataflow, options.machine, rest=options.rest)
-    return dataflow
+    return options.load()

@@ -33,7 +33,8 @@ class MachineReport:
         node: Full name of its node.
         named: Whether the machine was given its name, or goes by that of the host and takes nodes that name none.
         runs: The uuids of all dataflows of which it was given a share in its life.
-        failed: Why the managers of some of them ended without a result, by uuid.
+        ended: What became of those whose managers have ended, by uuid: why it failed, empty if it did not. It counts
+            where the manager itself has not been heard.
         leaving: Whether it ends.
 
     """
@@ -43,7 +44,7 @@ class MachineReport:
     node: str
     named: bool
     runs: tuple[str, ...] = ()
-    failed: dict[str, str] = dataclasses.field(default_factory=dict)
+    ended: dict[str, str] = dataclasses.field(default_factory=dict)
     leaving: bool = False
 
 

@@ -308,7 +308,7 @@ class Registry:
             self._note_machine(report.machine, Presence.LEFT, 0.0)
         else:
             self._silence.expect(Waiting(report.machine), now, self._limits.machine_timeout)
-        for run, error in report.failed.items():
+        for run, error in report.ended.items():
             self.end_share(run, report.machine, error)
 
     def expects_waiting(self, machine: str) -> bool:
@@ -326,14 +326,24 @@ class Registry:
             self._change_part(record, Part(machine=machine))
 
     def end_share(self, run: str, machine: str, error: str) -> None:
-        """Note that a share failed without its manager having said so; the others are stopped if it never began."""
+        """Note that a share ended, without its manager having said so; if it could not begin, the others are stopped.
+
+        Args:
+            run: The uuid of the run.
+            machine: Where the share was.
+            error: Why it failed; empty if it did not.
+
+        """
         record = self.get(DataflowRecord, run)
         if record is None or record.part(machine).status.final or machine not in record.machines:
             return
         self._silence.forget(Source(run, machine))
-        begun = record.part(machine).seq > 0
-        part = dataclasses.replace(record.part(machine), status=Status.FAILED, error=f'machine {machine}: {error}')
-        self._change_part(record, part, wanted=record.wanted if begun else Wanted.STOP)
+        part = record.part(machine)
+        if error:
+            after = dataclasses.replace(part, status=Status.FAILED, error=f'machine {machine}: {error}')
+        else:
+            after = dataclasses.replace(part, status=Status.SUCCEEDED)
+        self._change_part(record, after, wanted=Wanted.STOP if error and not part.seq else record.wanted)
 
     def _change_part(self, record: DataflowRecord, part: Part, **fields: object) -> None:
         parts = record.with_part(part)

@@ -44,6 +44,8 @@ REPORTS_QOS = QoSProfile(
     depth=DEPTH, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
 """Latched, so that a coordinator that starts later gets the last reports at once."""
+MATCH_POLL = 0.02
+"""Seconds between two looks whether somebody listens."""
 
 
 class Reporter:
@@ -133,13 +135,17 @@ class Reporter:
             if last.seq and not last.status.final and due and self._publisher.get_subscription_count():
                 self._publish(ReportKind.HEARTBEAT)
 
-    def close(self, timeout: float = 0.5) -> None:
+    def close(self, timeout: float = 0.5, *, expected: bool = False) -> None:
         """End: say so, and wait a moment until a coordinator, if there is one, has it all.
 
         Args:
             timeout: Seconds to wait at most.
+            expected: Whether there should be one: then it gets the time to find this end of the topic, too.
 
         """
+        deadline = self._clock() + timeout
+        while expected and not self._publisher.get_subscription_count() and self._clock() < deadline:
+            time.sleep(MATCH_POLL)
         with self._lock:
             if self._report.last.seq:
                 self._publish(ReportKind.BYE)

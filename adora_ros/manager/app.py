@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Any
 from adora_ros.errors import AdoraError, DataflowError, ManagerError
 from adora_ros.manager.commands import Commands
 from adora_ros.manager.events import DataflowStatus, EventKind, Level, ManagerEvent, NodeStatus
-from adora_ros.manager.foreign import ForeignNodes
 from adora_ros.manager.incarnation import stop_ladder
 from adora_ros.manager.journal import Journal
-from adora_ros.manager.linetopics import open_lines
 from adora_ros.manager.logfile import LogFile
 from adora_ros.manager.logs import LogPump
 from adora_ros.manager.options import Listener, Options, Outcome
 from adora_ros.manager.phase import PhaseKeeper
-from adora_ros.manager.preparation import dds_environment, label, new_context, run_facts, variables
-from adora_ros.manager.processes import STOP_SIGNALS, PosixProcesses, survives_hangup, use_default_signals
+from adora_ros.manager.preparation import dds_environment, label, new_context, new_means, run_facts, variables
+from adora_ros.manager.processes import STOP_SIGNALS, survives_hangup, use_default_signals
 from adora_ros.manager.reporting import Reporting
 from adora_ros.manager.ros import ManagerThread
 from adora_ros.manager.run import Run
@@ -217,13 +215,6 @@ class Manager:
             return self._refuse(str(error))
         return ''
 
-    def _refuse_other_machines(self, dataflow: Dataflow) -> None:
-        for node in dataflow.nodes:
-            if node.machine is not None and node.machine != self._options.machine:
-                where = f'node `{node.id}` is for machine `{node.machine}`'
-                msg = f'{where}: several machines are not supported yet; remove its `deploy`'
-                raise ManagerError(msg)
-
     def cleanup(self) -> str:
         """Forget the dataflow, so that the file is read again."""
         self._dataflow = None
@@ -292,24 +283,17 @@ class Manager:
             return 'no dataflow is loaded'
         if self._closing:
             return 'the manager is ending'
-        self._refuse_other_machines(dataflow)
-        self._context = new_context(self._options, dataflow, self._env)
+        self._context = context = new_context(self._options, dataflow, self._env)
+        expected = bool(self._options.run_id)
+        self._options = dataclasses.replace(self._options, run_id='')
         self._run_file = RunFile(self._context.folder, run_facts(self._options, self._context))
         self._started = self._loop.time()
         self._log = LogFile(self._context.folder / 'manager.log')
-        self._run = Run(
-            self._context,
-            processes=PosixProcesses(),
-            pump=self._pump,
-            journal=self._journal,
-            ros=ForeignNodes(self._ros),
-            lines=open_lines(self._context, self._ros.node, self._journal, self._loop),
-            warm=self._warm,
-            counters=self._counters,
-        )
+        means = new_means(context, self._ros, self._pump, self._journal, self._warm)
+        self._run = Run(context, means, self._counters)
         self._idle.clear()
-        self._reporting.begin(self._context)
-        self._commands.begin(dataflow.nodes)
+        self._reporting.begin(context, expected=expected)
+        self._commands.begin([node for node in dataflow.nodes if node.id in context.local])
         for warning in dataflow.warnings:
             self._journal.write(EventKind.WARNING, str(warning))
         self._run.start()

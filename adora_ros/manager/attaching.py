@@ -94,7 +94,8 @@ class Attachments:
         self._owner = owner
         self._loop = loop
         self._asking: dict[str, socket.socket] = {}
-        self._listening = [self._listen(node.id) for node in context.dataflow.nodes if node.kind is NodeKind.DYNAMIC]
+        local = [node for node in context.dataflow.nodes if node.id in context.local]
+        self._listening = [self._listen(node.id) for node in local if node.kind is NodeKind.DYNAMIC]
 
     def begin(self, node_id: str, number: int, closed_inputs: tuple[str, ...]) -> None:
         """Give a node to the process that asks for it."""

@@ -12,11 +12,11 @@ from adora_ros.manager.gate import StartGate
 from adora_ros.manager.lifecycle import LifecycleDriver, Subscribers, drive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from adora_ros.dataflow import Dataflow
     from adora_ros.manager.incarnation import Incarnation
-    from adora_ros.manager.journal import Journal
+    from adora_ros.manager.means import Means
 
 GATE_PATIENCE = 10.0
 """Seconds between two reminders of which nodes a start is waiting for."""
@@ -83,29 +83,19 @@ class BringUp:
     Args:
         dataflow: The dataflow.
         live: The current incarnation of each node that has a process.
-        ros: The way to nodes that only speak ROS.
+        means: What the run works with.
         owner: Whoever is told.
-        journal: Where reminders go.
-        last_complaint: The last line of a node's log that may say what is wrong, given its id; empty if there is none.
 
     """
 
-    def __init__(
-        self,
-        dataflow: Dataflow,
-        live: Mapping[str, Incarnation],
-        *,
-        ros: RosLink,
-        owner: Owner,
-        journal: Journal,
-        last_complaint: Callable[[str], str],
-    ) -> None:
+    def __init__(self, dataflow: Dataflow, live: Mapping[str, Incarnation], means: Means, *, owner: Owner) -> None:
         self._dataflow = dataflow
         self._live = live
-        self._ros = ros
+        self._ros = means.ros
         self._owner = owner
-        self._journal = journal
-        self._last_complaint = last_complaint
+        self._journal = means.journal
+        self._last_complaint = means.pump.last_complaint
+        self._peers = means.peers
         self._loop = asyncio.get_running_loop()
         self._gate = StartGate(graph.sinks_first(dataflow))
         for node in dataflow.nodes:
@@ -128,7 +118,15 @@ class BringUp:
 
     def excuse(self, node: str) -> None:
         """Have nobody wait for a node any more."""
+        self._pass(node)
+
+    def peer_ready(self, node: str) -> None:
+        """Note that a node elsewhere waits to be activated."""
+        self._gate.arrived(node)
+
+    def _pass(self, node: str) -> None:
         self._gate.passed(node)
+        self._peers.note(node, ready=True, passed=True)
 
     def inputs_reopened(self) -> None:
         """Have nodes activated that were not because all of their inputs had ended, where that has changed."""
@@ -136,7 +134,7 @@ class BringUp:
 
     def ended(self, node: str) -> None:
         """Give back what a process's bringing up took."""
-        self._gate.passed(node)
+        self._pass(node)
         foreign = self._foreign.pop(node, None)
         if foreign is not None:
             foreign.close()
@@ -188,13 +186,14 @@ class BringUp:
         node = incarnation.spec.id
         if driver is not None:
             await self._drive(incarnation, driver, 'configured')
+        self._peers.note(node, ready=True, state=None)
         await self._gate.turn(node)
         if driver is not None:
             await self._inputs(incarnation)
         self._owner.configured(incarnation)
         if driver is not None:
             await self._drive(incarnation, driver, 'active')
-        self._gate.passed(node)
+        self._pass(node)
         self._owner.up(incarnation)
 
     def _probe(self, incarnation: Incarnation) -> tuple[asyncio.Task[None], ...]:
@@ -209,7 +208,7 @@ class BringUp:
         """Wait until an input can deliver; a process that uses the Node API is told that none can, and ends."""
         if self._owner.can_receive(incarnation):
             return
-        self._gate.passed(incarnation.spec.id)
+        self._pass(incarnation.spec.id)
         self._owner.held(incarnation)
         while not self._owner.can_receive(incarnation):
             self._reopened.clear()
@@ -236,10 +235,15 @@ class BringUp:
         """Return the consumers that a node waits for: those whose current process has been configured."""
         found: dict[str, set[str]] = {}
         for edge in graph.edges(self._dataflow):
-            consumer = self._live.get(edge.target_node)
-            if edge.source_node == node.id and consumer is not None and consumer.driver.last_state in _CONFIGURED:
-                found.setdefault(edge.output, set()).add(consumer.spec.full_name)
+            if edge.source_node == node.id and self._listens(edge.target_node):
+                found.setdefault(edge.output, set()).add(self._dataflow.node(edge.target_node).full_name)
         return {output: sorted(names) for output, names in found.items()}
+
+    def _listens(self, node: str) -> bool:
+        consumer = self._live.get(node)
+        if consumer is not None:
+            return consumer.driver.last_state in _CONFIGURED
+        return self._peers.takes_part(node)
 
     def _deactivate(self, incarnation: Incarnation, driver: LifecycleDriver) -> None:
         task = self._loop.create_task(self._deactivate_then_interrupt(incarnation, driver))

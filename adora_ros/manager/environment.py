@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adora_ros.dataflow import Dataflow, InputSpec, NodeKind, NodeSource, NodeSpec, OutputSpec, TimerSource, graph
+from adora_ros.dataflow.names import ros_name
 from adora_ros.transport.contract import (
     CONFIG_VARIABLE,
     NOTIFY_VARIABLE,
@@ -50,6 +51,7 @@ class RunContext:
         env: Variables set for every node on top of the manager's environment.
         use_sim_time: Whether the nodes take their ROS time from ``/clock``.
         memory: Where their large values are; None if these travel inside their messages.
+        local: Ids of the nodes that run here.
 
     """
 
@@ -60,6 +62,17 @@ class RunContext:
     env: Mapping[str, str]
     use_sim_time: bool = False
     memory: SharedMemory | None = None
+    local: frozenset[str]
+
+    @property
+    def mark(self) -> str:
+        """What :data:`RUN_VARIABLE` is set to: names of machines may stand for one machine, whose processes see all."""
+        return run_mark(self.run_id, self.machine, is_share=len(self.local) < len(self.dataflow.nodes))
+
+
+def run_mark(run_id: str, machine: str, *, is_share: bool) -> str:
+    """Return what marks the processes and the shared memory of a run, or of a machine's share of it."""
+    return f'{run_id}-{ros_name(machine or "rest")}' if is_share else run_id
 
 
 def node_config(
@@ -108,7 +121,7 @@ def environment(
     env = common_environment(env) if node.kind is NodeKind.ROS else script_environment(env)
     env[CONFIG_VARIABLE] = config.to_json()
     env[NOTIFY_VARIABLE] = notify_address
-    env[RUN_VARIABLE] = context.run_id
+    env[RUN_VARIABLE] = context.mark
     env[INCARNATION_VARIABLE] = f'{node.id}/{config.incarnation}'
     env.pop(WATCHDOG_VARIABLE, None)
     if node.health_check_timeout is not None:

@@ -20,17 +20,17 @@ Found = dict[str, tuple[int, ...]]
 class Escaped:
     """Looks at every process of the machine, once for all incarnations that have ended by then."""
 
-    def __init__(self, processes: Processes, run_id: str, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, processes: Processes, mark: str, loop: asyncio.AbstractEventLoop) -> None:
         """Prepare to look.
 
         Args:
             processes: Where to look.
-            run_id: The run that the incarnations are of.
+            mark: What :data:`RUN_VARIABLE` is set to in the processes of the run.
             loop: The event loop.
 
         """
         self._processes = processes
-        self._run_id = run_id
+        self._mark = mark
         self._loop = loop
         self._waiting: dict[str, asyncio.Future[tuple[int, ...]]] = {}
         self._looking: asyncio.Task[None] | None = None
@@ -68,7 +68,7 @@ class Escaped:
 
     def _kill(self, incarnations: Iterable[str]) -> Found:
         found: Found = {}
-        for pid in self._processes.marked({RUN_VARIABLE: self._run_id}):
+        for pid in self._processes.marked({RUN_VARIABLE: self._mark}):
             incarnation = self._processes.variable(pid, INCARNATION_VARIABLE)
             if incarnation is not None and incarnation in incarnations:
                 self._processes.kill(pid)

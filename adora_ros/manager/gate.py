@@ -50,6 +50,10 @@ class StartGate:
             self._changed.clear()
             await self._changed.wait()
 
+    def arrived(self, node: str) -> None:
+        """Note that a node that somebody else activates has arrived."""
+        self._leave(self._absent, node)
+
     def passed(self, node: str) -> None:
         """Note that ``node`` was activated, or that nobody is to wait for it."""
         self._leave(self._absent, node)

@@ -20,16 +20,16 @@ _SCRIPT = Path(__file__).with_name('guardian.py')
 class Guard:
     """Starts the guardian, tells it of process groups, and replaces it if it dies."""
 
-    def __init__(self, run_id: str, loop: asyncio.AbstractEventLoop, folder: Path | None = None) -> None:
+    def __init__(self, mark: str, loop: asyncio.AbstractEventLoop, folder: Path | None = None) -> None:
         """Start the guardian.
 
         Args:
-            run_id: uuid of the run.
+            mark: What :data:`RUN_VARIABLE` is set to in the processes of the run.
             loop: The event loop.
             folder: Removed with the files in it when the manager is gone.
 
         """
-        self._arguments = [f'{RUN_VARIABLE}={run_id}', *([] if folder is None else [str(folder)])]
+        self._arguments = [f'{RUN_VARIABLE}={mark}', *([] if folder is None else [str(folder)])]
         self._loop = loop
         self._groups: dict[int, bool] = {}
         self._start()

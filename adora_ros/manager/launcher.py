@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Awaitable, Callable, Mapping
 
-    from adora_ros.manager.lines import Lines
-    from adora_ros.manager.logs import LogPump
-    from adora_ros.manager.processes import Child, Processes
-    from adora_ros.manager.warm import WarmStarts
+    from adora_ros.manager.means import Means
+    from adora_ros.manager.processes import Child
 
 
 class Launcher:
@@ -38,33 +36,27 @@ class Launcher:
     def __init__(
         self,
         context: RunContext,
+        means: Means,
         *,
-        processes: Processes,
-        warm: WarmStarts | None,
         on_cold: Callable[[NodeSpec, str], None],
-        pump: LogPump,
-        lines: Lines,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         """Prepare to start the nodes of a run.
 
         Args:
             context: The run.
-            processes: Starts processes cold.
-            warm: Starts processes warm; None to start all of them cold.
+            means: What the run works with.
             on_cold: Told why a node that could be started warm is not.
-            pump: Takes what nodes print.
-            lines: Sends what nodes print where it is to be sent.
             loop: The event loop.
 
         """
         self._context = context
-        self._processes = processes
-        self._escaped = Escaped(processes, context.run_id, loop)
-        self._warm = warm
+        self._processes = means.processes
+        self._escaped = Escaped(means.processes, context.mark, loop)
+        self._warm = means.warm
         self._on_cold = on_cold
-        self._pump = pump
-        self._lines = lines
+        self._pump = means.pump
+        self._lines = means.lines
         self._loop = loop
         self._logs = {node.id: _log_file(context, node) for node in context.dataflow.nodes}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from adora_ros.dataflow import Dataflow, load, loads
 from adora_ros.dataflow.names import dataflow_namespace, ros_name
+from adora_ros.dataflow.share import share
 from adora_ros.errors import ManagerError
 
 if TYPE_CHECKING:
@@ -65,16 +66,28 @@ class Options:
         """Return the dataflow.
 
         Raises:
-            DataflowError: it cannot be run.
+            DataflowError: it cannot be run, or has no node for this machine.
 
         """
         name, namespace = self.name, self.outer_namespace
         ends = self.exit_when_nodes_finish
         overrides = {} if ends is None else {'exit_when_nodes_finish': ends}
         if self.place is None:
-            return load(self.file, name=name, namespace=namespace, env=self.env, overrides=overrides)
-        text = self.file.read_text(encoding='utf-8')
-        return loads(text, path=self.place, name=name, namespace=namespace, env=self.env, overrides=overrides)
+            dataflow = load(self.file, name=name, namespace=namespace, env=self.env, overrides=overrides)
+        else:
+            text = self.file.read_text(encoding='utf-8')
+            dataflow = loads(text, path=self.place, name=name, namespace=namespace, env=self.env, overrides=overrides)
+        self.share(dataflow)
+        return dataflow
+
+    def share(self, dataflow: Dataflow) -> frozenset[str]:
+        """Return the ids of the nodes of a dataflow that this machine runs.
+
+        Raises:
+            DataflowError: there are none.
+
+        """
+        return share(dataflow, self.machine, rest=self.rest)
 
     @property
     def dataflow_name(self) -> str:

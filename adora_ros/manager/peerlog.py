@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -19,33 +19,21 @@ LOST = 'PeerDaemonDisconnected'
 BACK = 'PeerDaemonConnected'
 
 
-class PeerLog:
-    """Listens to the coordinator's events about machines other than this one.
+def listen_to_machines(node: Node, machine: str, on_change: Callable[[str, str, bool], object]) -> Any:
+    """Listen to what the coordinator says of machines other than this one, and return the subscription.
 
     Args:
         node: The node that listens.
         machine: Name of this machine.
-        on_line: Takes the line to log; called on the ROS thread.
-        on_change: Takes the machine, and whether it is heard of; called on the ROS thread.
+        on_change: Takes a machine, the line to log, and whether the machine is heard of; called on the ROS thread.
 
     """
 
-    def __init__(
-        self,
-        node: Node,
-        machine: str,
-        on_line: Callable[[str], object],
-        on_change: Callable[[str, bool], object] = lambda _machine, _heard: None,
-    ) -> None:
-        self._machine = machine
-        self._on_line = on_line
-        self._on_change = on_change
-        node.create_subscription(DiagnosticArray, EVENTS, self._take, QOS)
-
-    def _take(self, message: DiagnosticArray) -> None:
+    def take(message: DiagnosticArray) -> None:
         for status in message.status:
             values = {pair.key: pair.value for pair in status.values}
-            machine = values.get('machine', '')
-            if values.get('event') in {LOST, BACK} and machine != self._machine:
-                self._on_line(status.message)
-                self._on_change(machine, values['event'] == BACK)
+            other = values.get('machine', '')
+            if values.get('event') in {LOST, BACK} and other != machine:
+                on_change(other, status.message, values['event'] == BACK)
+
+    return node.create_subscription(DiagnosticArray, EVENTS, take, QOS)

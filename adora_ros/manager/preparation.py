@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import uuid
 from contextlib import contextmanager
@@ -9,7 +10,12 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from adora_ros.errors import ManagerError
-from adora_ros.manager.environment import RunContext
+from adora_ros.manager.environment import RunContext, run_mark
+from adora_ros.manager.foreign import ForeignNodes
+from adora_ros.manager.linetopics import open_lines
+from adora_ros.manager.means import Means
+from adora_ros.manager.peers import open_peers
+from adora_ros.manager.processes import PosixProcesses
 from adora_ros.manager.runfile import RunFacts
 from adora_ros.manager.sharedmemory import SharedMemory
 from adora_ros.transport import dds
@@ -19,7 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from adora_ros.dataflow import Dataflow
+    from adora_ros.manager.journal import Journal
+    from adora_ros.manager.logs import LogPump
     from adora_ros.manager.options import Options
+    from adora_ros.manager.ros import ManagerThread
+    from adora_ros.manager.warm import WarmStarts
 
 UNKNOWN_PARTICIPANTS = 64
 """Processes to provide for while no dataflow is loaded."""
@@ -38,6 +48,8 @@ def new_context(options: Options, dataflow: Dataflow, env: Mapping[str, str]) ->
 
     """
     run_id = options.run_id or str(uuid.uuid4())
+    local = options.share(dataflow)
+    mark = run_mark(run_id, options.machine, is_share=len(local) < len(dataflow.nodes))
     return RunContext(
         dataflow=dataflow,
         run_id=run_id,
@@ -45,7 +57,23 @@ def new_context(options: Options, dataflow: Dataflow, env: Mapping[str, str]) ->
         machine=options.machine,
         env={**env, **options.env},
         use_sim_time=options.use_sim_time,
-        memory=SharedMemory(run_id, dataflow.shared_memory_limit),
+        memory=SharedMemory(mark, dataflow.shared_memory_limit),
+        local=local,
+    )
+
+
+def new_means(
+    context: RunContext, ros: ManagerThread, pump: LogPump, journal: Journal, warm: WarmStarts | None
+) -> Means:
+    """Return what a run works with; for the event loop."""
+    return Means(
+        processes=PosixProcesses(),
+        pump=pump,
+        journal=journal,
+        ros=ForeignNodes(ros),
+        lines=open_lines(context, ros.node, journal, asyncio.get_running_loop()),
+        peers=open_peers(ros.node, context),
+        warm=warm,
     )
 
 

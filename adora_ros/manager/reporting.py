@@ -19,6 +19,10 @@ _STEPS = {
     EventKind.DATAFLOW_RUNNING: Status.RUNNING,
     EventKind.DATAFLOW_STOPPING: Status.STOPPING,
 }
+PATIENCE = 0.5
+"""Seconds that the end of a run waits for a coordinator that listens."""
+EXPECTED_PATIENCE = 5.0
+"""The same for a run that a coordinator has asked for: a run may be over before the two have found each other."""
 
 
 class Reporting:
@@ -35,10 +39,18 @@ class Reporting:
         self._machine = machine
         self._loop = asyncio.get_running_loop()
         self._reporter: Reporter | None = None
+        self._expected = False
         self._beat: asyncio.TimerHandle | None = None
 
-    def begin(self, context: RunContext) -> None:
-        """Report a run from now on."""
+    def begin(self, context: RunContext, *, expected: bool) -> None:
+        """Report a run from now on.
+
+        Args:
+            context: The run.
+            expected: Whether a coordinator has asked for it.
+
+        """
+        self._expected = expected
         descriptor = json.dumps(context.dataflow.descriptor, default=str)
         period = self._node.heartbeat_period
         self._reporter = Reporter(
@@ -62,7 +74,8 @@ class Reporting:
         if self._beat is not None:
             self._beat.cancel()
         if reporter is not None:
-            await self._loop.run_in_executor(None, reporter.close)
+            patience = EXPECTED_PATIENCE if self._expected else PATIENCE
+            await self._loop.run_in_executor(None, lambda: reporter.close(patience, expected=self._expected))
 
     def _schedule(self, reporter: Reporter, period: float) -> None:
         self._beat = self._loop.call_later(period, self._heartbeat, reporter, period)

@@ -6,36 +6,36 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from adora_ros.dataflow import NodeKind, RestartPolicy, graph
-from adora_ros.inputs import StopCause
+from adora_ros.dataflow import NodeKind, RestartPolicy
 from adora_ros.manager.attaching import Attachments
-from adora_ros.manager.bringup import BringUp, RosLink
+from adora_ros.manager.bringup import BringUp
 from adora_ros.manager.events import EventKind, Level
 from adora_ros.manager.guard import Guard
 from adora_ros.manager.incarnation import stop_ladder
+from adora_ros.manager.inputaccounts import InputAccounts
 from adora_ros.manager.launcher import Launcher
+from adora_ros.manager.peernews import PeerNews
 from adora_ros.manager.report import describe
 from adora_ros.manager.starts import Starts
 from adora_ros.manager.stragglers import Stragglers
+from adora_ros.manager.telling import Telling
 from adora_ros.supervision import (
-    AllInputsClosedNotice,
     Counters,
     DataflowEnded,
     DataflowSupervisor,
     Effect,
     Exit,
     ExitCause,
-    InputClosedNotice,
     NodeEnded,
-    NodeFailedNotice,
     NodeState,
     ProcessEnded,
+    RestartAnnounced,
     Result,
     Spawn,
     StopDataflow,
     StopProcess,
 )
-from adora_ros.transport.contract import ManagerOp, NodeOp, shortened
+from adora_ros.transport.contract import NodeOp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,55 +43,40 @@ if TYPE_CHECKING:
     from adora_ros.dataflow import NodeSpec
     from adora_ros.manager.environment import RunContext
     from adora_ros.manager.incarnation import Incarnation
-    from adora_ros.manager.journal import Journal
-    from adora_ros.manager.lines import Lines
-    from adora_ros.manager.logs import LogPump
-    from adora_ros.manager.processes import Processes
-    from adora_ros.manager.warm import WarmStarts
+    from adora_ros.manager.means import Means
 
 LINES_PATIENCE = 60.0
 """Seconds that what follows from the end of a node waits until what it printed has been received, where it is sent."""
 LINES_PATIENCE_RESTART = 5.0
 """The same for a node that may be restarted."""
+PEERS_PATIENCE = 30.0
+"""Seconds that a run whose nodes have ended stays until the managers of other machines know that."""
+PEERS_PATIENCE_STOP = 1.0
+"""The same for a run that was stopped."""
 
 
 class Run:
     """One run, on the event loop that creates it; only the loop's thread may call it."""
 
-    def __init__(
-        self,
-        context: RunContext,
-        *,
-        processes: Processes,
-        pump: LogPump,
-        journal: Journal,
-        ros: RosLink,
-        lines: Lines,
-        warm: WarmStarts | None = None,
-        counters: Counters | None = None,
-    ) -> None:
+    def __init__(self, context: RunContext, means: Means, counters: Counters | None = None) -> None:
         self.context = context
         self.counters = counters or Counters()
         self._reported = self.counters
-        self.supervisor = DataflowSupervisor(context.dataflow)
+        self.supervisor = DataflowSupervisor(context.dataflow, context.local)
         self.live: dict[str, Incarnation] = {}
-        self.silent_inputs: dict[str, list[str]] = {node.id: [] for node in context.dataflow.nodes}
-        self.quiet_inputs: dict[tuple[str, str], float] = {}
-        """Since when, on the loop's clock, a process has had nothing on an input that waits or that silence closed."""
+        self.inputs = InputAccounts(context.local)
         self.errors: dict[str, str] = {}
-        self._journal = journal
+        self._telling = Telling(context.dataflow, self.live)
+        self._journal = means.journal
         self._loop = asyncio.get_running_loop()
         self._memory = context.memory
         folder = None if self._memory is None else self._memory.folder
-        self._guard = Guard(context.run_id, self._loop, folder)
-        self._lines = lines
-        self._launcher = Launcher(
-            context, processes=processes, warm=warm, on_cold=self._started_cold, pump=pump, lines=lines, loop=self._loop
-        )
+        self._guard = Guard(context.mark, self._loop, folder)
+        self._lines = means.lines
+        self._launcher = Launcher(context, means, on_cold=self._started_cold, loop=self._loop)
         self._starts = Starts(self._launcher, context.dataflow, self)
-        self._bring_up = BringUp(
-            context.dataflow, self.live, ros=ros, owner=self, journal=journal, last_complaint=pump.last_complaint
-        )
+        self._peers = means.peers
+        self._bring_up = BringUp(context.dataflow, self.live, means, owner=self)
         self._attachments = Attachments(context, self._launcher, asker=self, owner=self, loop=self._loop)
         self._stragglers = Stragglers(self.live, self._loop, can_receive=self.can_receive, stop=self._stop_straggler)
         self._effects: deque[Effect] = deque()
@@ -105,7 +90,7 @@ class Run:
 
     def start(self) -> None:
         """Start all nodes."""
-        nodes = len(self.context.dataflow.nodes)
+        nodes = len(self.context.local)
         self._journal.write(
             EventKind.DATAFLOW_STARTING,
             f'starting {nodes} nodes',
@@ -116,7 +101,12 @@ class Run:
         )
         if self._memory is not None and self._memory.problem:
             self._journal.write(EventKind.WARNING, self._memory.problem, level=Level.WARN)
+        self._peers.listen(PeerNews(self, self._bring_up, self._telling, self._journal, follow=self._follow))
         self._follow(self.supervisor.start(self._loop.time()))
+
+    def peers_moved(self) -> None:
+        """Note that nodes elsewhere may have been activated, or are not waited for any more."""
+        self._announce_running()
 
     def stop(self, reason: str) -> None:
         """Stop all nodes by the ladder, sources first; has no effect on a run that is stopping."""
@@ -158,6 +148,7 @@ class Run:
         """Wait for the end of all nodes, clean up, and return how it went."""
         await self._ended.wait()
         self._bring_up.close()
+        await self._peers.close(PEERS_PATIENCE_STOP if self.supervisor.stopping else PEERS_PATIENCE)
         self._stragglers.close()
         self._attachments.close()
         self._launcher.close()
@@ -190,10 +181,9 @@ class Run:
 
     def configured(self, incarnation: Incarnation) -> None:
         """Tell the consumers of a new incarnation, before it is activated and can send anything."""
+        self._peers.note(incarnation.spec.id, incarnation=incarnation.number, state=None)
         if incarnation.number > 0:
-            for consumer in graph.consumers(self.context.dataflow, incarnation.spec.id):
-                keys = {'node': incarnation.spec.id, 'incarnation': incarnation.number}
-                self._tell(consumer, ManagerOp.NODE_RESTARTED, **keys)
+            self._telling.restarted(incarnation.spec.id, incarnation.number)
 
     def up(self, incarnation: Incarnation) -> None:
         """Note that a node works."""
@@ -208,25 +198,19 @@ class Run:
 
     def input_changed(self, incarnation: Incarnation, packet: dict[str, Any]) -> None:
         """Keep account of an input that fell silent or recovered."""
-        node, name = incarnation.spec.id, packet['input']
-        silent = self.silent_inputs[node]
+        name = packet['input']
         source = incarnation.spec.input(name).source
+        self.counters = self.counters.plus(**self.inputs.changed(incarnation.spec.id, packet, self._loop.time()))
         if packet['op'] == NodeOp.INPUT_CLOSED.value:
-            silent.append(name)
-            self.quiet_inputs[node, name] = self._loop.time() - packet['age']
-            self.counters = self.counters.plus(input_timeouts=1)
             kind, level = EventKind.INPUT_CLOSED, Level.WARN
             text = f'input {name} ({source}) closed: silent for {packet["age"]:.2f} s'
         else:
-            self.counters = self.counters.plus(cb_recoveries=silent.count(name))
-            silent[:] = [other for other in silent if other != name]
-            self.quiet_inputs.pop((node, name), None)
             kind, level, text = EventKind.INPUT_RECOVERED, Level.INFO, f'input {name} ({source}) recovered'
         self._write(kind, text, incarnation, level=level, input=name, source=source)
 
     def input_opened(self, incarnation: Incarnation, input_id: str) -> None:
         """Note that an input waits no longer."""
-        self.quiet_inputs.pop((incarnation.spec.id, input_id), None)
+        self.inputs.opened(incarnation.spec.id, input_id)
 
     def warned(self, incarnation: Incarnation, text: str) -> None:
         """Record what a node says is wrong."""
@@ -274,8 +258,7 @@ class Run:
             self._write(EventKind.WARNING, f'killed process {pid}, which had left the group', incarnation)
         self.live.pop(node, None)
         self._bring_up.ended(node)
-        self.silent_inputs[node].clear()
-        self._forget_inputs(node)
+        self.inputs.forget(node)
         patience = LINES_PATIENCE if incarnation.spec.restart.policy is RestartPolicy.NEVER else LINES_PATIENCE_RESTART
         await self._lines.drain(node, patience)
         self._exited(node, incarnation.number, end)
@@ -332,23 +315,17 @@ class Run:
             self.errors[effect.node] = effect.end.detail or self.errors.get(effect.node, '')
         elif isinstance(effect, NodeEnded):
             self._bring_up.excuse(effect.node)
+            for_good = self.supervisor.ended_for_good(effect.node)
+            self._peers.note(effect.node, state=effect.state, reason=effect.reason, for_good=for_good)
             self._announce_running()
         elif isinstance(effect, StopDataflow):
             self.stop(f'{effect.node} failed and its on_give_up is stop_dataflow')
         elif isinstance(effect, DataflowEnded):
             self._ended.set()
+        elif isinstance(effect, RestartAnnounced):
+            self._peers.restarts(effect.node, effect.number)
         else:
-            self._pass_on(effect)
-
-    def _pass_on(self, effect: Effect) -> None:
-        """Tell a consumer what it is to be told, if that is what the effect is about."""
-        if isinstance(effect, NodeFailedNotice):
-            keys = {'node': effect.node, 'error': shortened(effect.error), 'inputs': list(effect.inputs)}
-            self._tell(effect.consumer, ManagerOp.NODE_FAILED, **keys)
-        elif isinstance(effect, InputClosedNotice):
-            self._tell(effect.consumer, ManagerOp.INPUT_CLOSED, input=effect.input)
-        elif isinstance(effect, AllInputsClosedNotice):
-            self._tell(effect.consumer, ManagerOp.STOP, cause=StopCause.ALL_INPUTS_CLOSED.value)
+            self._telling.pass_on(effect)
 
     def _schedule_tick(self) -> None:
         if self._tick is not None:
@@ -358,13 +335,6 @@ class Run:
 
     def _on_tick(self) -> None:
         self._follow(self.supervisor.tick(self._loop.time()))
-
-    def _tell(self, consumer: str, op: ManagerOp, /, **keys: Any) -> None:
-        incarnation = self.live.get(consumer)
-        if incarnation is not None:
-            incarnation.tell(op, **keys)
-        else:
-            self._starts.tell(consumer, op, keys)
 
     # Processes
 
@@ -386,7 +356,7 @@ class Run:
         """Take charge of a new process."""
         node = incarnation.spec
         self.live[node.id] = incarnation
-        self._expect_inputs(node)
+        self.inputs.expect(node, self._loop.time())
         if node.kind is not NodeKind.DYNAMIC:
             self._guard.add(incarnation.child.pid, interrupt=node.kind is NodeKind.ROS)
         text = f'started (pid {incarnation.child.pid})'
@@ -410,23 +380,13 @@ class Run:
         level = Level.WARN if node.warm else Level.DEBUG
         self._journal.write(EventKind.WARNING, f'started cold: {reason}', node=node.id, level=level)
 
-    def _expect_inputs(self, node: NodeSpec) -> None:
-        """Note that a process that will tell of its first messages has had none."""
-        if node.kind is not NodeKind.ROS:
-            now = self._loop.time()
-            self.quiet_inputs.update({(node.id, port.id): now for port in node.inputs if port.topic is not None})
-
-    def _forget_inputs(self, node: str) -> None:
-        for key in [key for key in self.quiet_inputs if key[0] == node]:
-            del self.quiet_inputs[key]
-
     def _announce_running(self) -> None:
         if self._bring_up.is_complete:
             self._lines.started()
         up = sum(shot.state is NodeState.RUNNING for shot in self.supervisor.snapshots().values())
         if up and self._bring_up.is_complete and not self._announced_running and not self.supervisor.stopping:
             self._announced_running = True
-            self._journal.write(EventKind.DATAFLOW_RUNNING, f'{up} of {len(self.silent_inputs)} nodes are up')
+            self._journal.write(EventKind.DATAFLOW_RUNNING, f'{up} of {len(self.context.local)} nodes are up')
 
     def _write(
         self, kind: EventKind, text: str, incarnation: Incarnation, *, level: Level = Level.INFO, **details: object

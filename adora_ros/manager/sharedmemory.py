@@ -33,12 +33,12 @@ class SharedMemory:
     """Makes the folder of a run, and removes what is in it when it is no longer of use.
 
     Args:
-        run_id: uuid of the run.
+        mark: Names the run on this machine.
         limit: bytes that all files may take together; None for a :data:`SHARE` of what is free, 0 for no folder.
 
     """
 
-    def __init__(self, run_id: str, limit: int | None = None) -> None:
+    def __init__(self, mark: str, limit: int | None = None) -> None:
         self.folder: Path | None = None
         """None if large values travel inside their messages."""
         self.limit = 0
@@ -49,7 +49,7 @@ class SharedMemory:
         remove_dead_folders()
         if limit != 0:
             try:
-                self._make(Path(f'{PAYLOAD_FOLDER_PREFIX}{run_id}'), limit)
+                self._make(Path(f'{PAYLOAD_FOLDER_PREFIX}{mark}'), limit)
             except OSError as error:
                 self.problem = f'no shared memory for large values, they travel inside their messages: {error}'
 

@@ -29,7 +29,7 @@ from adora_ros.coordinator.machines import MachineReport, Start
 from adora_ros.dataflow import loads
 from adora_ros.dataflow.share import share
 from adora_ros.errors import AdoraError
-from adora_ros.manager.peerlog import PeerLog
+from adora_ros.manager.peerlog import listen_to_machines
 from adora_ros.manager.preparation import variables
 from adora_ros.manager.ros import heartbeat_period
 from adora_ros.transport import dds
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """Latched, so that a coordinator that starts later learns at once who waits."""
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-TOLD_CODES = frozenset({0, 1, 128 + signal.SIGINT, 128 + signal.SIGTERM})
-"""Exit codes of a manager that has told how its run ended."""
+WELL = frozenset({0, 128 + signal.SIGINT, 128 + signal.SIGTERM})
+"""Exit codes of a manager whose run has not failed."""
 PATIENCE = 4.0
 """Seconds within which a start is answered."""
 
@@ -127,7 +127,7 @@ class Standby:
                 self._node = self._ros.add(
                     lambda context: StandbyNode(self._machine, context=context, on_start=self._on_start)
                 )
-            self._peers = PeerLog(self._node, self._machine, self._log.warning)
+            listen_to_machines(self._node, self._machine, lambda _machine, text, _heard: self._log.warning(text))
             self._ros.start()
             await self._wait(done)
         finally:
@@ -205,14 +205,15 @@ class Standby:
         )
 
     async def _watch(self, start: Start, manager: asyncio.subprocess.Process, file: Path, complaints: Path) -> None:
-        """Wait for the end of a manager, and report it where the manager itself cannot have done so."""
+        """Wait for the end of a manager and report it, since the manager itself may not have been able to."""
         code = await manager.wait()
         del self._managers[start.run]
         said = await self._loop.run_in_executor(None, _take_away, file, complaints)
         self._log.info(f'dataflow {start.name}: its manager ended with {code} ({start.run})')
-        if code not in TOLD_CODES:
-            why = _killed_by(-code) if code < 0 else said or f'exit code {code}'
-            self._change(failed={**self._report.failed, start.run: f'its manager ended: {why}'})
+        why = ''
+        if code not in WELL:
+            why = f'its manager ended: {_killed_by(-code) if code < 0 else said or f"exit code {code}"}'
+        self._change(ended={**self._report.ended, start.run: why})
 
 
 def _place(start: Start) -> Path:

@@ -46,7 +46,7 @@ class StatusCollector:
         incarnation = run.live.get(shot.node)
         pid = None if incarnation is None else incarnation.child.pid
         activity = None if incarnation is None else incarnation.last_activity
-        closed = tuple(dict.fromkeys((*run.silent_inputs[shot.node], *run.supervisor.closed_inputs(shot.node))))
+        closed = tuple(dict.fromkeys((*run.inputs.silent[shot.node], *run.supervisor.closed_inputs(shot.node))))
         usage = None if pid is None else self._usage.get(pid)
         return NodeStatus(
             node=shot.node,
@@ -84,7 +84,7 @@ def _inputs(run: Run, node: str, closed: tuple[str, ...], now: float) -> tuple[I
     """Return the inputs of a node that are closed or still wait for a message."""
     found = []
     for port in run.context.dataflow.node(node).inputs:
-        since = run.quiet_inputs.get((node, port.id))
+        since = run.inputs.quiet.get((node, port.id))
         if port.id in closed or since is not None:
             state = InputState.CLOSED if port.id in closed else InputState.WAITING
             age = None if since is None else now - since

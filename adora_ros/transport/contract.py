@@ -24,7 +24,7 @@ CONFIG_VARIABLE = 'ADORA_NODE_CONFIG'
 NOTIFY_VARIABLE = 'NOTIFY_SOCKET'
 WATCHDOG_VARIABLE = 'WATCHDOG_USEC'
 RUN_VARIABLE = 'ADORA_RUN'
-"""Set to the run's uuid in every process of a run: what is left of it can be found by it."""
+"""Set to the run's uuid, and the machine where several run it, in every process: what is left can be found by it."""
 
 PAYLOAD_FOLDER_PREFIX = '/dev/shm/adora-'  # noqa: S108 - where Linux has its shared memory
 """What the path of every folder for large values begins with; the run's uuid follows."""

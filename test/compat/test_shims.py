@@ -95,7 +95,14 @@ def test_only_the_processes_of_path_nodes_have_them(tmp_path: Path, monkeypatch:
     monkeypatch.delenv('PYTHONPATH', raising=False)
     (tmp_path / 'n.py').touch()
     dataflow = loads(FLOW, path=tmp_path / 'flow.yml')
-    context = RunContext(dataflow=dataflow, run_id='uuid', folder=tmp_path, machine='', env={})
+    context = RunContext(
+        dataflow=dataflow,
+        run_id='uuid',
+        folder=tmp_path,
+        machine='',
+        local=frozenset(node.id for node in dataflow.nodes),
+        env={},
+    )
     paths = {}
     for node in dataflow.nodes:
         config = node_config(context, node, 0, control_fd=9, life_fd=10, end_fd=11, closed_inputs=())

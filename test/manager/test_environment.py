@@ -31,7 +31,14 @@ nodes:
 def context(tmp_path: Path) -> RunContext:
     (tmp_path / 'n.py').touch()
     dataflow: Dataflow = loads(TEXT, path=tmp_path / 'flow.yml')
-    return RunContext(dataflow=dataflow, run_id='uuid', folder=tmp_path, machine='robot', env={'WHO': 'run', 'R': '1'})
+    return RunContext(
+        dataflow=dataflow,
+        run_id='uuid',
+        folder=tmp_path,
+        machine='robot',
+        local=frozenset(node.id for node in dataflow.nodes),
+        env={'WHO': 'run', 'R': '1'},
+    )
 
 
 def env_of(context: RunContext, node: str, program: str = sys.executable, number: int = 0) -> dict[str, str]:

@@ -1,0 +1,132 @@
+"""Dataflows on three hosts: what is started where, what crosses, and what becomes of a host that is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from machines.harness import PERIOD, THRESHOLD
+from manager.harness import DEADLINE, Flow
+from support import eventually
+
+if TYPE_CHECKING:
+    from coordinator.harness import Process
+    from machines.harness import Desk, Network
+
+LOST, BACK = 'peer daemon disconnected daemon_id=B', 'peer daemon connected daemon_id=B'
+
+
+def on(machine: str) -> dict[str, dict[str, str]]:
+    return {'deploy': {'machine': machine}}
+
+
+def numbers(flow: Flow, node: str) -> list[int]:
+    """Return the numbers that a node has marked."""
+    return [int(line.split('[')[1].rstrip(']')) for line in flow.marks(node) if 'INPUT data [' in line]
+
+
+def chain(network: Network) -> Flow:
+    """Return source (A) -> relay (B) -> sink (C), and a consumer of the source on its own host."""
+    flow = Flow(network.folder, 'chain')
+    flow.node('source', 'soak_source.py', 0, outputs=['data'], **on('A'))
+    flow.node('near', 'events.py', inputs={'data': {'source': 'source/data', 'queue_size': 1000}}, **on('A'))
+    flow.node(
+        'relay',
+        'passing_on.py',
+        inputs={'data': 'source/data'},
+        outputs=['data'],
+        restart_policy='on-failure',
+        **on('B'),
+    )
+    return flow.node('sink', 'events.py', inputs={'data': {'source': 'relay/data', 'queue_size': 1000}}, **on('C'))
+
+
+def start(network: Network, desk: Desk, flow: Flow) -> str:
+    for host in network.hosts.values():
+        host.wait_for_work()
+    eventually(lambda: sum(each['waits'] for each in desk.ask('overview')['machines']) == len(network.hosts), DEADLINE)
+    return str(desk.ask(f'start {flow.file}'))
+
+
+def test_a77_a78_each_host_runs_its_nodes_and_goes_on_without_another(
+    network: Network, desk: Desk, coordinator: Process
+) -> None:
+    flow = chain(network)
+    run = start(network, desk, flow)
+    info = desk.waits_for(run, 'Running')
+    assert info['machines'] == ['A', 'B', 'C']
+    lost = Flow(network.folder, 'lost').node('node', 'events.py', **on('Q'))
+    assert desk.ask(f'start {lost.file}') == 'no manager waits on machine `Q`; managers wait on A, B, C'
+
+    # Each host has started its nodes and no other, and what is sent first arrives.
+    nodes = {'near': 'A', 'relay': 'B', 'sink': 'C'}
+    pids = {node: flow.pid(node, 0) for node in nodes}
+    for node, machine in nodes.items():
+        assert pids[node] in network.hosts[machine].pids(), node
+    eventually(lambda: len(numbers(flow, 'sink')) > 5, DEADLINE)
+    assert numbers(flow, 'sink') == list(range(len(numbers(flow, 'sink'))))
+
+    # A restart on one host is told on another.
+    os.kill(pids['relay'], signal.SIGKILL)
+    pids['relay'] = flow.pid('relay', 1)
+    eventually(lambda: '0 NODE_RESTARTED relay' in flow.marks('sink'), DEADLINE)
+
+    # The cable of B is pulled.
+    before = time.monotonic()
+    network.hosts['B'].pull_cable()
+    coordinator.says(LOST)
+    assert time.monotonic() - before <= THRESHOLD + PERIOD + 1.0  # the last is how often we and the coordinator look
+    for name in 'AC':
+        network.hosts[name].has_noted(LOST)
+    assert desk.machines() == {'A': 'Connected', 'B': 'Disconnected', 'C': 'Connected'}
+    assert desk.dataflow(run)['status'] == 'Running'
+    count = len(numbers(flow, 'near'))
+    eventually(lambda: len(numbers(flow, 'near')) > count + 20, DEADLINE)
+    network.hosts['B'].plug_cable()
+    coordinator.says(BACK)
+    count = len(numbers(flow, 'sink'))
+    eventually(lambda: len(numbers(flow, 'sink')) > count, DEADLINE)
+
+    # B stands still, with all that runs on it.
+    network.hosts['B'].signal_all(signal.SIGSTOP)
+    eventually(lambda: coordinator.text.count(LOST) == 2, DEADLINE)
+    network.hosts['B'].signal_all(signal.SIGCONT)
+    eventually(lambda: coordinator.text.count(BACK) == 2, DEADLINE)
+    count = len(numbers(flow, 'sink'))
+    eventually(lambda: len(numbers(flow, 'sink')) > count, DEADLINE)
+
+    assert desk.ask('stop chain') == run
+    desk.waits_for(run, 'Succeeded')
+    assert numbers(flow, 'near') == list(range(len(numbers(flow, 'near'))))  # not one was lost beside all that
+    assert [flow.pid(node, 1 if node == 'relay' else 0) for node in pids] == list(pids.values())
+    assert [line for line in flow.marks('sink') if 'INPUT' not in line][1:] == [
+        '0 NODE_RESTARTED relay',
+        '0 STOP MANUAL',
+        '0 end',
+    ]
+
+
+def test_how_nodes_end_is_told_on_other_hosts(network: Network, desk: Desk) -> None:
+    flow = Flow(network.folder, 'ends')
+    flow.node('burst', 'count.py', 200, outputs=['data'], **on('A'))
+    flow.node('bad', 'crash.py', 'late', outputs=['data'], **on('A'))
+    queue = {'queue_size': 1000}
+    flow.node('reader', 'events.py', inputs={'data': {'source': 'burst/data', **queue}}, **on('B'))
+    flow.node('other', 'events.py', inputs={'data': {'source': 'bad/data', **queue}}, **on('C'))
+    run = start(network, desk, flow)
+    info = desk.waits_for(run, 'Failed')
+    assert info['error'] == 'bad: exit code 3'
+    assert flow.marks('reader')[1:] == [
+        *(f'0 INPUT data [{number}]' for number in range(200)),
+        '0 INPUT_CLOSED data',
+        '0 STOP ALL_INPUTS_CLOSED',
+        '0 end',
+    ]
+    assert flow.marks('other')[1:] == [
+        '0 NODE_FAILED bad',
+        '0 INPUT_CLOSED data',
+        '0 STOP ALL_INPUTS_CLOSED',
+        '0 end',
+    ]
