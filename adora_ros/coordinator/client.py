@@ -154,7 +154,7 @@ class CoordinatorClient:
 
         """
         info = self.find(name)
-        if info.status.final:
+        if info.status.final and not info.presumed:
             msg = f'dataflow {info.name} has ended: it is {info.status.value} ({info.uuid})'
             raise CoordinatorError(msg)
         prefix = f'dataflows.{info.uuid}'

@@ -149,10 +149,12 @@ class Orders:
         if before is None:
             msg = f'dataflows.{after.uuid}: there is no such dataflow'
             raise CoordinatorError(msg)
-        if before.status.final:
+        if before.over:
             msg = f'dataflow {before.name} has ended: it is {before.status.value}'
             raise CoordinatorError(msg)
         parts = tuple(self._unless_started(after, part) for part in after.parts)
+        if before.presumed:
+            return after  # whoever comes back is stopped then
         status, error = combine(parts, {})
         if not status.final and before.status in {Status.PENDING, Status.RUNNING}:
             status = Status.STOPPING
@@ -190,7 +192,8 @@ class Orders:
                     yield from self._start(record, part.machine)
             return
         for (other, machine), service in self._services.items():
-            if other == run and record.part(machine).status is not Status.STOPPING:
+            is_there = other == run and self._registry.expects(run, machine)
+            if is_there and record.part(machine).status is not Status.STOPPING:
                 yield StopShare(machine, run, service)
 
     def _start(self, record: DataflowRecord, machine: str) -> Iterator[Order]:

@@ -29,6 +29,7 @@ class DataflowInfo:
         name: Name of the dataflow.
         status: Where it is.
         error: Every failure as ``node: reason``, joined by ``; ``; empty unless it failed.
+        presumed: Whether the failure was concluded from silence, and would be corrected by a manager that reports.
         machines: The machines that it runs on.
         file: Path of its YAML where it was started from; empty unless the coordinator had it started.
         generation: Number of the last change of its record.
@@ -41,6 +42,7 @@ class DataflowInfo:
     name: str
     status: Status
     error: str
+    presumed: bool
     machines: tuple[str, ...]
     file: str
     generation: int
@@ -83,7 +85,7 @@ class Overview:
     machines: tuple[MachineInfo, ...]
 
 
-_PLAIN = ('uuid', 'name', 'status', 'error', 'machines', 'file', 'generation', 'created_at', 'updated_at')
+_PLAIN = ('uuid', 'name', 'status', 'error', 'presumed', 'machines', 'file', 'generation', 'created_at', 'updated_at')
 
 
 def encode(registry: Registry, orders: Orders, now: float) -> str:

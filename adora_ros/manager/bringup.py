@@ -258,10 +258,14 @@ class BringUp:
             self._journal.write(EventKind.WARNING, text, node=incarnation.spec.id, incarnation=incarnation.number)
         incarnation.interrupt()
 
+    def _described(self, node: str) -> str:
+        machine = self._peers.machine(node)
+        return node if machine is None else f'{node} (machine {machine or "that takes the rest"})'
+
     def _remind(self) -> None:
         if self._gate.is_open:
             return
-        absent = ', '.join(sorted(self._gate.absent))
+        absent = ', '.join(self._described(node) for node in sorted(self._gate.absent))
         text = f'waiting for {absent} to become ready (startup_timeout would bound this)'
         self._journal.write(EventKind.WARNING, text, level=Level.WARN)
         self._reminder = self._loop.call_later(GATE_PATIENCE, self._remind)

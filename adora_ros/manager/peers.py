@@ -84,6 +84,9 @@ class PeerLink(Protocol):
     def takes_part(self, node: str) -> bool:
         """Return whether a node elsewhere has been configured and not ended."""
 
+    def machine(self, node: str) -> str | None:
+        """Return the machine of a node elsewhere, None for one here; it is empty where it is not known yet."""
+
     async def close(self, patience: float) -> None:
         """Leave once the others know the last, or after some seconds."""
 
@@ -104,6 +107,11 @@ class Alone:
         """There are no nodes elsewhere."""
         del node
         return False
+
+    def machine(self, node: str) -> str | None:
+        """There are no nodes elsewhere."""
+        del node
+        return None
 
     async def close(self, patience: float) -> None:
         """There is nothing to leave."""
@@ -172,6 +180,10 @@ class Peers:
         """Return whether a node elsewhere has been configured and not ended."""
         other = self._others.get(node, PeerNode())
         return other.ready and other.state is None
+
+    def machine(self, node: str) -> str | None:
+        """Return the machine of a node elsewhere; see :meth:`PeerLink.machine`."""
+        return self._machines.get(node)
 
     async def close(self, patience: float) -> None:
         """Stay until the others know how the nodes here have ended, then leave.

@@ -66,7 +66,6 @@ class Run:
         self.live: dict[str, Incarnation] = {}
         self.inputs = InputAccounts(context.local)
         self.errors: dict[str, str] = {}
-        self._telling = Telling(context.dataflow, self.live)
         self._journal = means.journal
         self._loop = asyncio.get_running_loop()
         self._memory = context.memory
@@ -75,6 +74,7 @@ class Run:
         self._lines = means.lines
         self._launcher = Launcher(context, means, on_cold=self._started_cold, loop=self._loop)
         self._starts = Starts(self._launcher, context.dataflow, self)
+        self._telling = Telling(context.dataflow, self.live, self._starts)
         self._peers = means.peers
         self._bring_up = BringUp(context.dataflow, self.live, means, owner=self)
         self._attachments = Attachments(context, self._launcher, asker=self, owner=self, loop=self._loop)

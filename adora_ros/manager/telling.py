@@ -13,20 +13,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from adora_ros.manager.incarnation import Incarnation
+    from adora_ros.manager.starts import Starts
 
 
 class Telling:
-    """Tells consumers what becomes of those that feed them; who has no process is not told.
+    """Tells consumers what becomes of those that feed them.
 
     Args:
         dataflow: The dataflow.
         live: The current incarnation of each node that has a process.
+        starts: Keeps what is for a process that is being started.
 
     """
 
-    def __init__(self, dataflow: Dataflow, live: Mapping[str, Incarnation]) -> None:
+    def __init__(self, dataflow: Dataflow, live: Mapping[str, Incarnation], starts: Starts) -> None:
         self._dataflow = dataflow
         self._live = live
+        self._starts = starts
 
     def restarted(self, node: str, incarnation: int) -> None:
         """Tell the consumers of a node of a new incarnation."""
@@ -47,3 +50,5 @@ class Telling:
         incarnation = self._live.get(consumer)
         if incarnation is not None:
             incarnation.tell(op, **keys)
+        else:
+            self._starts.tell(consumer, op, keys)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from adora_ros.errors import NodeError, TransportError
-from adora_ros.inputs import Error, Event, External, Input, Stop, as_dict
+from adora_ros.inputs import Error, Event, External, Input, NodeRestarted, Stop, as_dict
 from adora_ros.node import logbridge
 from adora_ros.node.answers import Answers, is_response, is_result
 from adora_ros.node.base import TIMEOUT_TEXT, BaseNode
@@ -318,7 +318,15 @@ class Node(BaseNode):
             return External(to_arrow(item.message), item.message)
         if isinstance(item, Stop):
             self._runtime.stand_down()
+        elif isinstance(item, NodeRestarted):
+            self._count_anew(item.id)
         return item
+
+    def _count_anew(self, node: str) -> None:
+        """Forget what has come from a node: on a machine that was switched off, it begins with incarnation 0 again."""
+        for port in self._config.inputs:
+            if port.node == node:
+                self._seen.pop(port.id, None)
 
     def _decode(self, message: Message) -> Event | None:
         """Return what a message says, None if it is a repeated one."""

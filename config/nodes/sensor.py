@@ -1,6 +1,7 @@
 """A sensor: sends a measurement at every tick, but for a while.
 
-``SILENCE`` has the numbers of the first tick without a measurement and of the first one with a measurement again.
+``SILENCE``, if it is set, has the numbers of the first tick without a measurement and of the first one with a
+measurement again.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from adora_ros import Node
 def main() -> None:
     """Measure until the dataflow ends."""
     node = Node()
-    first, last = (int(number) for number in os.environ['SILENCE'].split())
+    first, last = (int(number) for number in os.environ.get('SILENCE', '0 0').split())
     ticks = 0
     for event in node:
         if event['type'] == 'INPUT':

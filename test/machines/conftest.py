@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def network(ros_domain: int, tmp_path: Path) -> Iterator[Network]:  # noqa: ARG001 - the domain outlives the hosts
-    """Return three hosts, each with a manager that waits."""
+    """Return three hosts."""
     reason = why_not()
     if reason:
         pytest.skip(reason)
@@ -30,7 +30,7 @@ def network(ros_domain: int, tmp_path: Path) -> Iterator[Network]:  # noqa: ARG0
 
 @pytest.fixture
 def coordinator(network: Network) -> Process:
-    """Return a coordinator on host C, which all machines have reported to."""
+    """Return a coordinator on host C."""
     ros = ('--ros-args', '-p', f'machine_timeout:={THRESHOLD}')
     made = network.hosts['C'].run('coordinator', [*COORDINATOR, *ros])
     made.says('coordinator ready')

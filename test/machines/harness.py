@@ -85,10 +85,10 @@ class Host:
         self._started.append(process)
         return process
 
-    def wait_for_work(self) -> Process:
-        """Start a manager that waits."""
+    def wait_for_work(self, machine: str = '') -> Process:
+        """Start a manager that waits; the machine is called as the host unless it is given a name."""
         ros = ('--ros-args', '-p', f'heartbeat_period:={PERIOD}')
-        return self.run('waiting', [*MANAGER, '--machine', self.name, *ros])
+        return self.run('waiting', [*MANAGER, '--machine', machine or self.name, *ros])
 
     def pull_cable(self) -> None:
         """Cut the host off."""
@@ -111,11 +111,11 @@ class Host:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
-    def has_noted(self, text: str) -> None:
-        """Wait until the manager of the run on this host has written a text down."""
+    def has_noted(self, text: str, log: str = 'manager') -> None:
+        """Wait until the log of a node, or of the manager itself, has a text on this host."""
 
         def noted() -> bool:
-            return any(text in file.read_text() for file in self.folder.glob('log/*/*/manager.log'))
+            return any(text in file.read_text() for file in self.folder.glob(f'log/*/*/{log}.log'))
 
         eventually(noted, DEADLINE, f'{text!r} on {self.name}')
 

@@ -8,10 +8,12 @@ import time
 from typing import TYPE_CHECKING
 
 from machines.harness import PERIOD, THRESHOLD
-from manager.harness import DEADLINE, Flow
+from manager.harness import DEADLINE, ROOT, Flow
 from support import eventually
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from coordinator.harness import Process
     from machines.harness import Desk, Network
 
@@ -46,8 +48,15 @@ def chain(network: Network) -> Flow:
 def start(network: Network, desk: Desk, flow: Flow) -> str:
     for host in network.hosts.values():
         host.wait_for_work()
-    eventually(lambda: sum(each['waits'] for each in desk.ask('overview')['machines']) == len(network.hosts), DEADLINE)
+    wait_until_waiting(desk, 'ABC')
     return str(desk.ask(f'start {flow.file}'))
+
+
+def wait_until_waiting(desk: Desk, machines: Sequence[str]) -> None:
+    """Wait until the coordinator knows that managers wait."""
+    eventually(
+        lambda: [each['id'] for each in desk.ask('overview')['machines'] if each['waits']] == list(machines), DEADLINE
+    )
 
 
 def test_a77_a78_each_host_runs_its_nodes_and_goes_on_without_another(
@@ -130,3 +139,24 @@ def test_how_nodes_end_is_told_on_other_hosts(network: Network, desk: Desk) -> N
         '0 STOP ALL_INPUTS_CLOSED',
         '0 end',
     ]
+
+
+def test_the_situation_of_a_robot_that_loses_its_link_stops_it_and_lets_it_drive_on(
+    network: Network, desk: Desk
+) -> None:
+    robot, station = network.hosts['A'], network.hosts['B']
+    robot.wait_for_work('robot')
+    station.wait_for_work('station')
+    wait_until_waiting(desk, ['robot', 'station'])
+    run = str(desk.ask(f'start {ROOT / "config" / "distributed_deployment.yml"}'))
+    desk.waits_for(run, 'Running')
+    robot.pull_cable()
+    robot.has_noted('stopped: the last command is 0.5 s old', 'base')
+    station.has_noted('imu: lost', 'pilot')
+    robot.plug_cable()
+    robot.has_noted('commands again', 'base')
+    station.has_noted('imu: back', 'pilot')
+    desk.ask(f'stop {run}')
+    desk.waits_for(run, 'Succeeded')
+    for host in (robot, station):
+        host.has_noted('all nodes ended well')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adora_ros.dataflow import load
+from coordinator.harness import Coordinators
 from situations.harness import ROOT, RUN_LIMIT, STOP_LIMIT
 from support import eventually
 
@@ -226,6 +228,22 @@ def test_a_batch_job_is_restarted_until_there_are_no_more_batches(start: Start) 
         'job starts anew',
         'total 435',
     ]
+
+
+def test_a_coordinator_crashes_and_the_next_one_knows_everything(start: Start, tmp_path: Path) -> None:
+    with contextlib.closing(Coordinators(tmp_path)) as coordinators:
+        first = coordinators.start()
+        run = start('coordinator_crash')
+        first.says('dataflow coordinator_crash is Running')
+        first.end(signal.SIGKILL)
+        second = coordinators.start()
+        second.says('dataflow coordinator_crash is Running')
+        run.interrupt()
+        assert run.wait() == 128 + signal.SIGINT
+        second.says('dataflow coordinator_crash is Succeeded')
+    for node in ('counter', 'recorder'):
+        assert run.story(node) == [*BORN, 'NODE_EXITED exit code 0', 'NODE_ENDED stopped']
+    assert re.fullmatch(r'recorded up to \d\d+', '\n'.join(run.printed('recorder')))
 
 
 def changes(run: Situation, topic: str) -> list[float]:
