@@ -50,6 +50,10 @@ class Outcome:
     exit_code: int
     records: Mapping[str, Sequence[Record]]
     """For each recording node its records, in order."""
+    failed: Mapping[str, str]
+    """The nodes that the final report names, each with its exit code or signal."""
+    consequences: int = 0
+    """How many further nodes failed in consequence, which dora only counts."""
     output: str = ''
     """What the run printed, for failure texts."""
 
@@ -72,17 +76,21 @@ class Scenario:
     """Names of :data:`RULES` that apply to dora's records, in this order."""
     exact: bool = False
     """Compare every message; else consecutive messages of one input and incarnation count as one."""
+    by_input: bool = False
+    """Compare what concerns each input by itself, where several get messages at the same time."""
     stop_after: float | None = None
     """Seconds after which the run is stopped."""
     here: Digest | None = None
     """What is expected of adora_ros where another order is not the whole difference."""
+    failed: Mapping[str, str] | None = None
+    """The nodes that the final report of adora_ros is to name, where dora names others."""
     row: str | None = None
-    """Row of the differences that says why, where ``here`` is given."""
+    """Row of the differences that says why, where ``here`` or ``failed`` is given."""
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """What both command lines get after ``run FILE``."""
-        return () if self.stop_after is None else ('--stop-after', f'{self.stop_after:g}')
+        return () if self.stop_after is None else ('--stop-after', f'{self.stop_after * 1000:.0f}ms')
 
 
 def recovered_first(records: Sequence[Record]) -> list[Record]:
@@ -157,65 +165,6 @@ RULES: Mapping[str, Callable[[Sequence[Record]], list[Record]]] = {
 FAILURE_TEXT = 'failure-text'
 """Row for the wording of a failure: only its exit code or signal is compared."""
 
-ENDING = ('closed-last',)
-SILENCE = ('recovered-first', 'closed-last')
-RESTART = ('recovered-first', 'restarted-late', 'closed-last')
-
-SCENARIOS = (
-    Scenario(name='finite_source', rules=ENDING, exact=True),
-    Scenario(name='two_sources', rules=ENDING, exact=True),
-    Scenario(name='crash_restart', rules=RESTART),
-    Scenario(name='crash_with_input_timeout', rules=RESTART),
-    Scenario(name='give_up', rules=RESTART),
-    Scenario(name='killed_source', rules=ENDING),
-    Scenario(
-        name='failed_source',
-        rules=ENDING,
-        here=Digest(
-            exit_code=1,
-            lines={
-                'consumer': [
-                    'START 0',
-                    'INPUT data of incarnation 0',
-                    "NODE_FAILED source ['data'] 1",
-                    'INPUT_CLOSED data',
-                    'STOP ALL_INPUTS_CLOSED',
-                    'END',
-                ]
-            },
-        ),
-        row='failure-told',
-    ),
-    Scenario(
-        name='source_without_inputs',
-        rules=ENDING,
-        here=Digest(
-            exit_code=0,
-            lines={
-                'consumer': [
-                    'START 0',
-                    'INPUT data of incarnation 0',
-                    'NODE_RESTARTED source',
-                    'INPUT data of incarnation 1',
-                    'INPUT_CLOSED data',
-                    'STOP ALL_INPUTS_CLOSED',
-                    'END',
-                ]
-            },
-        ),
-        row='sources-restart',
-    ),
-    Scenario(name='input_timeout', rules=SILENCE),
-    Scenario(name='late_first_message', rules=SILENCE),
-    Scenario(name='silent_end', rules=SILENCE),
-    Scenario(name='always_inputs_closed', rules=ENDING),
-    Scenario(name='always_inputs_closed_failure', rules=ENDING),
-    Scenario(name='queued_end', rules=ENDING, exact=True),
-    Scenario(name='timer_input', rules=ENDING, stop_after=6.0),
-    Scenario(name='exit_when_nodes_finish', rules=ENDING),
-    Scenario(name='next_timeout', rules=ENDING),
-)
-
 
 def canonical(records: Sequence[Record], *, exact: bool) -> list[str]:
     """Return one line for each record, without what depends on time: ticks and, unless ``exact``, message counts."""
@@ -234,8 +183,18 @@ def digest(scenario: Scenario, outcome: Outcome, rules: Sequence[str] = ()) -> D
         records = list(given)
         for rule in rules:
             records = RULES[rule](records)
-        lines[node] = canonical(records, exact=scenario.exact)
+        for part, own in _parts(node, records, by_input=scenario.by_input).items():
+            lines[part] = canonical(own, exact=scenario.exact)
     return Digest(exit_code=outcome.exit_code, lines=lines)
+
+
+def _parts(node: str, records: Sequence[Record], *, by_input: bool) -> dict[str, list[Record]]:
+    """Return the records of a node, those that concern one input apart from the others."""
+    parts: dict[str, list[Record]] = {}
+    for record in records:
+        apart = by_input and record['type'].startswith('INPUT')
+        parts.setdefault(f'{node} {record["id"]}' if apart else node, []).append(record)
+    return parts
 
 
 def expected(scenario: Scenario) -> Digest:
@@ -243,10 +202,18 @@ def expected(scenario: Scenario) -> Digest:
     return scenario.here or digest(scenario, golden(scenario), scenario.rules)
 
 
+def reports_alike(scenario: Scenario, outcome: Outcome) -> bool:
+    """Return whether a run of adora_ros reported the failures that it has to report, consequences included."""
+    if scenario.failed is not None:
+        return outcome.failed == scenario.failed
+    was = golden(scenario)
+    return was.failed.items() <= outcome.failed.items() and len(outcome.failed) == len(was.failed) + was.consequences
+
+
 def _line(record: Record, *, exact: bool) -> str | None:
     kind, name = record['type'], record.get('id')
     if kind == 'INPUT':
-        return _message(record, exact=exact) if record['value'] else None
+        return _message(record, exact=exact) if record['value'] or 'parameters' in record else None
     details: dict[str, Callable[[], Any]] = {
         'START': lambda: record['restart_count'],
         'END': lambda: '' if record['next'] is None else f'and then {record["next"]}',
@@ -258,12 +225,26 @@ def _line(record: Record, *, exact: bool) -> str | None:
 
 def _message(record: Record, *, exact: bool) -> str:
     what = record['value'] if exact else f'of incarnation {_incarnation(record)}'
-    return f'INPUT {record["id"]} {what}'
+    details = f' {record["arrow"]} {record["parameters"]}' if 'parameters' in record else ''
+    return f'INPUT {record["id"]} {what}{details}'
 
 
 def _failure(value: Record) -> str:
-    reason = ' '.join(re.findall(r'SIG[A-Z]+|(?<=code )\d+', value['error']))
-    return f'{value["source_node_id"]} {value["affected_input_ids"]} {reason}'
+    return f'{value["source_node_id"]} {value["affected_input_ids"]} {_reason(value["error"])}'
+
+
+def _reason(text: str) -> str:
+    return ' '.join(re.findall(r'SIG[A-Z]+|(?<=code )\d+', text))
+
+
+def failures(output: str) -> tuple[dict[str, str], int]:
+    """Return what a final report of dora or adora says: nodes with their reasons, and the number of consequences."""
+    theirs = dict(re.findall(r'^Node `([^`]+)` failed: (.*)', output, re.MULTILINE))
+    more = re.search(r'There (?:is|are) (\d+) more consequential', output)
+    ours = re.search(r'DATAFLOW_ENDED +failed: (.*)', output)
+    if ours is not None:
+        theirs = dict(item.split(': ', 1) for item in ours[1].split('; '))
+    return {node: _reason(text) for node, text in theirs.items()}, int(more[1]) if more else 0
 
 
 def shapes(*outcomes: Outcome) -> dict[str, Record]:
@@ -288,13 +269,19 @@ def golden_file(scenario: Scenario) -> Path:
 def golden(scenario: Scenario) -> Outcome:
     """Return what dora gave when the golden file was written."""
     content = json.loads(golden_file(scenario).read_text(encoding='utf-8'))
-    return Outcome(exit_code=content['exit_code'], records=content['records'])
+    return Outcome(
+        exit_code=content['exit_code'],
+        records=content['records'],
+        failed=content['failed'],
+        consequences=content['consequences'],
+    )
 
 
 def write_golden(scenario: Scenario, version: str, outcome: Outcome) -> None:
     """Write what ``version`` of dora gave, one record a line."""
     nodes = ',\n'.join(f'  {json.dumps(node)}: [\n{_lines(records)}\n  ]' for node, records in outcome.records.items())
-    text = f'{{\n "dora": "{version}",\n "exit_code": {outcome.exit_code},\n "records": {{\n{nodes}\n }}\n}}\n'
+    report = f' "failed": {json.dumps(outcome.failed, sort_keys=True)},\n "consequences": {outcome.consequences},\n'
+    text = f'{{\n "dora": "{version}",\n "exit_code": {outcome.exit_code},\n{report} "records": {{\n{nodes}\n }}\n}}\n'
     golden_file(scenario).write_text(text, encoding='utf-8')
 
 
@@ -357,7 +344,7 @@ def _run(command: tuple[str, ...], scenario: Scenario, folder: Path, environment
         process = subprocess.Popen(
             arguments,
             cwd=folder,
-            env={**environment, 'RECORD_DIR': str(recorded)},
+            env={**environment, 'RECORD_DIR': str(recorded), 'BASE': 'base'},
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
@@ -370,9 +357,12 @@ def _run(command: tuple[str, ...], scenario: Scenario, folder: Path, environment
             process.wait()
             msg = f'{" ".join(arguments)} did not end within {RUN_LIMIT} s; it printed:\n{_text(output)}'
             raise AssertionError(msg) from None
+    failed, consequences = failures(_text(output))
     return Outcome(
         exit_code=exit_code,
         records={path.stem: _records(path) for path in sorted(recorded.glob('*.jsonl'))},
+        failed=failed,
+        consequences=consequences,
         output=_text(output),
     )
 

@@ -6,7 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from conformance.harness import DORA_VARIABLE, RELEASE, SCENARIOS, dora_version, find_dora, run_dora, write_golden
+from conformance.harness import DORA_VARIABLE, RELEASE, dora_version, find_dora, run_dora, write_golden
+from conformance.scenarios import SCENARIOS
 
 
 def main(names: list[str]) -> int:
@@ -26,6 +27,7 @@ def main(names: list[str]) -> int:
             outcome = run_dora(dora, scenario, Path(folder))
         write_golden(scenario, version, outcome)
         sys.stdout.write(f'{scenario.name}: exit code {outcome.exit_code}\n')
+        sys.stdout.flush()
     return 0
 
 
