@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     """
     own = without_ros_arguments(sys.argv[1:] if argv is None else argv)
-    return guarded(_run, _parser().parse_args(own), program='manager')
+    return guarded(_run, parser().parse_args(own), program='manager')
 
 
 def without_ros_arguments(argv: Sequence[str]) -> list[str]:
@@ -49,7 +49,8 @@ def without_ros_arguments(argv: Sequence[str]) -> list[str]:
     return own
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the executable's command line."""
     parser = argparse.ArgumentParser(
         prog='manager',
         description='Run a dataflow under a lifecycle node /<dataflow>/manager, or /<dataflow>/manager_<machine>.',
@@ -94,7 +95,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _wait(arguments: argparse.Namespace) -> int:
     given = vars(arguments)
-    for name, default in vars(_parser().parse_args([])).items():
+    for name, default in vars(parser().parse_args([])).items():
         if name != 'machine' and given[name] != default:
             msg = f'--{name.replace("_", "-")} is for a manager that runs a dataflow; give that with --dataflow FILE'
             raise ManagerError(msg)

@@ -138,7 +138,7 @@ class BackgroundManager:
         handle, draft = tempfile.mkstemp(prefix='start-', suffix='.log', dir=dataflow_folder(options.dataflow_name))
         self._console = Path(draft)
         self.process = subprocess.Popen(
-            _command(options, f'@{name}'),
+            manager_command(options, f'@{name}'),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=handle,
@@ -233,7 +233,8 @@ class BackgroundManager:
         return CommandError(f'the manager ended: {text}')
 
 
-def _command(options: Options, address: str) -> list[str]:
+def manager_command(options: Options, address: str) -> list[str]:
+    """Return the command line of a manager with these options that tells ``address`` of its events."""
     command = [sys.executable, '-m', 'adora_ros.cli.manager', '--dataflow', str(options.file.absolute())]
     command += ['--events', address, '--quiet', '--name', options.name or options.file.stem]
     for flag, value in (('--machine', options.machine), ('--namespace', options.outer_namespace)):
@@ -245,4 +246,6 @@ def _command(options: Options, address: str) -> list[str]:
         command.append(f'--{"" if options.exit_when_nodes_finish else "no-"}exit-when-nodes-finish')
     if options.stop_after is not None:
         command += ['--stop-after', f'{options.stop_after}s']
+    if options.exit_when_nodes_finish is not None:
+        command += [f'--{"" if options.exit_when_nodes_finish else "no-"}exit-when-nodes-finish']
     return command
