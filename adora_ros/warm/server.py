@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from adora_ros.warm import block, child
+from adora_ros.warm import block, child, ending
 from adora_ros.warm.environment import ROOM_VARIABLE
 from adora_ros.warm.request import GO, MAX_DESCRIPTORS, PACKET_LIMIT, REPORT, STDOUT, Request
 from adora_ros.warm.script import Script, folder
@@ -56,6 +56,7 @@ def serve(fd: int) -> Script:
         fd: The socket to the manager.
 
     """
+    ending.prepare()
     _end_with(os.getppid())
     _move_environment()
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
@@ -88,6 +89,7 @@ class Server:
             _tell(self._control, error=f'{type(error).__name__}: {error}')
             os._exit(1)
         self.note_state()
+        ending.spare_loaded_modules()
         gc.freeze()
         _tell(self._control, threads=self._threads)
 

@@ -73,6 +73,11 @@ ENDS = {
     'hook that fails': 'import sys\ndef hook(*a):\n    raise LookupError("hook")\nsys.excepthook = hook\n1 / 0\n',
     'hook that exits': 'import sys\nsys.excepthook = lambda *a: sys.exit(9)\n1 / 0\n',
     'exit handlers': 'import atexit\natexit.register(print, "second")\natexit.register(print, "first")\nprint("main")\n',
+    'a file that is not closed': 'file = open(1, "w", closefd=False)\nfile.write("written")\n',
+    'a file that is not closed in a cycle': 'class A: pass\na = A()\na.a = a\na.file = open(1, "w", closefd=False)\na.file.write("written")\n',
+    'a file that a module has not closed': 'import json\njson.file = open(1, "w", closefd=False)\njson.file.write("written")\n',
+    'an object that says so when it ends': 'class A:\n    def __del__(self): print("ends")\na = A()\n',
+    'exit handlers that import': 'import atexit\n@atexit.register\ndef end():\n    import decimal, json, os\n    print(json.dumps(os.getpid() > 1))\n',
     'failing exit handler': 'import atexit\natexit.register(lambda: 1 / 0)\n',
     'thread that stays': 'import threading, time\n'
     'def late():\n    time.sleep(0.05); import __main__; print("late", __main__.X)\n'
