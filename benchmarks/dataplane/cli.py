@@ -34,8 +34,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.json is not None and options.json.exists() and (options.add or options.render):
         old = json.loads(options.json.read_text(encoding='utf-8'))
     document = old if options.render else _measured(options, old)
-    if options.json is not None:
-        options.json.write_text(json.dumps(document, indent=1) + '\n', encoding='utf-8')
     if options.svg is not None:
         options.svg.write_text(figure.svg(document), encoding='utf-8')
     text = page.page(document, options.svg)
@@ -50,7 +48,12 @@ def _measured(options: argparse.Namespace, old: dict[str, Any]) -> dict[str, Any
     found = ways(options.dora)
     rows = list(old.get('rows', ()))
     failures = list(old.get('failures', ()))
-    about = old.get('machine') or machine.describe()
+    head = {
+        'started': old.get('started') or datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC'),
+        'quick': options.quick,
+        'machine': old.get('machine') or machine.describe(),
+        'versions': {way.name: dict(way.system.versions) for way in found if way.system is not None},
+    }
     with tempfile.TemporaryDirectory(prefix='bench') as folder:
         for item in plan(found, Path(folder), quick=options.quick):
             if not _is_chosen(item, options):
@@ -65,15 +68,10 @@ def _measured(options: argparse.Namespace, old: dict[str, Any]) -> dict[str, Any
             except MissingError as error:
                 failures.append({**dict(zip(KEYS, key, strict=True)), 'error': str(error)})
                 print(f'    {error}', file=sys.stderr)
-    versions = {way.name: dict(way.system.versions) for way in found if way.system is not None}
-    return {
-        'started': old.get('started') or datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC'),
-        'quick': options.quick,
-        'machine': about,
-        'versions': versions,
-        'rows': rows,
-        'failures': failures,
-    }
+            document = {**head, 'rows': rows, 'failures': failures}
+            if options.json is not None:
+                options.json.write_text(json.dumps(document, indent=1) + '\n', encoding='utf-8')
+    return {**head, 'rows': rows, 'failures': failures}
 
 
 def row_of(item: Measurement, result: Result) -> dict[str, Any]:
