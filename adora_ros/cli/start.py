@@ -89,7 +89,7 @@ def start(arguments: argparse.Namespace) -> int:
 
     """
     options = options_of(arguments, arguments.file)
-    dataflow = options.load()
+    dataflow = options.load_for_all()
     for warning in dataflow.warnings:
         sys.stderr.write(f'{warning}\n')
     if machines(dataflow) and not options.machine:

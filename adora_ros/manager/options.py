@@ -63,22 +63,30 @@ class Options:
     exit_when_nodes_finish: bool | None = None
 
     def load(self) -> Dataflow:
-        """Return the dataflow.
+        """Return the dataflow, for the manager that runs a share of it.
 
         Raises:
             DataflowError: it cannot be run, or has no node for this machine.
+
+        """
+        dataflow = self.load_for_all()
+        self.share(dataflow)
+        return dataflow
+
+    def load_for_all(self) -> Dataflow:
+        """Return the dataflow, whatever machines its nodes are for.
+
+        Raises:
+            DataflowError: it cannot be run.
 
         """
         name, namespace = self.name, self.outer_namespace
         ends = self.exit_when_nodes_finish
         overrides = {} if ends is None else {'exit_when_nodes_finish': ends}
         if self.place is None:
-            dataflow = load(self.file, name=name, namespace=namespace, env=self.env, overrides=overrides)
-        else:
-            text = self.file.read_text(encoding='utf-8')
-            dataflow = loads(text, path=self.place, name=name, namespace=namespace, env=self.env, overrides=overrides)
-        self.share(dataflow)
-        return dataflow
+            return load(self.file, name=name, namespace=namespace, env=self.env, overrides=overrides)
+        text = self.file.read_text(encoding='utf-8')
+        return loads(text, path=self.place, name=name, namespace=namespace, env=self.env, overrides=overrides)
 
     def share(self, dataflow: Dataflow) -> frozenset[str]:
         """Return the ids of the nodes of a dataflow that this machine runs.
