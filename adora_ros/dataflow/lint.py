@@ -83,6 +83,11 @@ def _restart(node: NodeSpec, given: set[str], loc: Loc, report: Report) -> None:
 
 def _inputs(node: NodeSpec, exchanging: set[str], loc: Loc, report: Report) -> None:
     for port in node.inputs:
+        if node.kind is NodeKind.OPERATORS and isinstance(port.source, NodeSource) and port.source.node == node.id:
+            report.warning(
+                (*loc, 'inputs', port.id),
+                'an operator of the same node feeds it, so that the node never ends by itself; make one of them a node',
+            )
         place = (*loc, 'inputs', port.id, 'input_timeout')
         if port.input_timeout is None:
             continue

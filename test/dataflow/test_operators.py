@@ -61,6 +61,15 @@ def test_errors(check: Check, lines: str, expected: str) -> None:
     assert problems == [expected]
 
 
+def test_operators_of_one_node_that_feed_each_other(check: Check) -> None:
+    text = (
+        'nodes:\n  - id: n\n    operators:\n'
+        '      - {id: x, python: a.py, outputs: [o]}\n      - {id: y, python: a.py, inputs: {i: n/x/o}}\n'
+    )
+    (problem,) = check(text)
+    assert problem.startswith('5:40: warning: node `n`: input `y/i`: an operator of the same node feeds it')
+
+
 def test_the_same_operator_twice(check: Check) -> None:
     twice = '{id: x, python: a.py}'
     words = 'error: node `n`: the operator id `x` is given twice'
