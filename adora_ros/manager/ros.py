@@ -18,11 +18,11 @@ from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from adora_ros.coordinator.protocol import HEARTBEAT_PERIOD
 from adora_ros.manager.diagnostics import dataflow_status, event_message, status_message
+from adora_ros.transport.late import answer_later
 from adora_ros.transport.rosthread import RosThread
 
 if TYPE_CHECKING:
@@ -86,8 +86,7 @@ class ManagerNode(LifecycleNode):
     def __init__(self, name: str, namespace: str, *, context: Context, control: Control, machine: str) -> None:
         super().__init__(name, namespace=namespace, context=context)
         self.transitions = ThreadPoolExecutor(max_workers=1, thread_name_prefix='adora-transitions')
-        self._change_state: Any = self._service_change_state.callback
-        self._service_change_state.callback = self._answer_change_state
+        self._answer_later(self._service_change_state)
         self._control = control
         self._dataflow = namespace.lstrip('/')
         self._machine = machine
@@ -103,7 +102,7 @@ class ManagerNode(LifecycleNode):
             'Seconds after which the next stop skips to SIGTERM, and to SIGKILL half as long later; unset if negative'
         )
         self.declare_parameter(_STOP_GRACE, _UNSET, ParameterDescriptor(description=text))
-        self.create_service(Trigger, '~/restart', self._answer_restart)
+        self._answer_later(self.create_service(Trigger, '~/restart', self._restart))
 
     def publish_event(self, event: ManagerEvent) -> None:
         """Publish one event."""
@@ -188,11 +187,9 @@ class ManagerNode(LifecycleNode):
         """Stop the dataflow if it runs, and end the manager."""
         return self._transition(super().on_shutdown(state), self._control.shutdown)
 
-    async def _answer_change_state(self, request: Any, response: Any) -> Any:
-        return await self._transit(self._change_state, request, response)
-
-    async def _answer_restart(self, request: Any, response: Any) -> Any:
-        return await self._transit(self._restart, request, response)
+    def _answer_later(self, service: Any) -> None:
+        """Have a service answered by transitions."""
+        answer_later(service, self.transitions.submit, warn=self.get_logger().error)
 
     def _restart(self, _request: Any, response: Any) -> Any:
         """Stop the dataflow and start it again, as it was loaded."""
@@ -212,14 +209,6 @@ class ManagerNode(LifecycleNode):
         response.success = not error
         response.message = error or 'restarted'
         return response
-
-    async def _transit(self, act: Callable[[Any, Any], Any], request: Any, response: Any) -> Any:
-        """Answer a service by transitions."""
-        done: Future[None] = Future(executor=self.executor)
-        work = self.transitions.submit(act, request, response)
-        work.add_done_callback(lambda _: done.set_result(None))
-        await done
-        return work.result()
 
     def destroy_node(self) -> None:
         """Leave ROS, with the state machine, without which the participant would stay, and end the transitions."""
