@@ -57,6 +57,9 @@ class RosLink(Protocol):
     def open(self, node: NodeSpec) -> Foreign:
         """Return the way to a new incarnation of a ``ros:`` node."""
 
+    def listens(self, node: NodeSpec, topic: str) -> bool:
+        """Return whether a node is seen to subscribe to a topic."""
+
 
 class Owner(Protocol):
     """Whoever is told how far the bringing up has come."""
@@ -232,18 +235,22 @@ class BringUp:
             incarnation.transition_ends()
 
     def _subscribers(self, node: NodeSpec) -> Subscribers:
-        """Return the consumers that a node waits for: those whose current process has been configured."""
+        """Return the consumers that a node waits for: those whose current process subscribes, as far as is known."""
         found: dict[str, set[str]] = {}
         for edge in graph.edges(self._dataflow):
-            if edge.source_node == node.id and self._listens(edge.target_node):
+            if edge.source_node == node.id and self._subscribes(edge.target_node, edge.input):
                 found.setdefault(edge.output, set()).add(self._dataflow.node(edge.target_node).full_name)
         return {output: sorted(names) for output, names in found.items()}
 
-    def _listens(self, node: str) -> bool:
-        consumer = self._live.get(node)
-        if consumer is not None:
+    def _subscribes(self, node_id: str, input_id: str) -> bool:
+        consumer = self._live.get(node_id)
+        if consumer is None:
+            return self._peers.takes_part(node_id)
+        node = consumer.spec
+        if node.kind is not NodeKind.ROS:
             return consumer.driver.last_state in _CONFIGURED
-        return self._peers.takes_part(node)
+        topic = node.input(input_id).topic
+        return node.id in self._foreign and topic is not None and self._ros.listens(node, topic)
 
     def _deactivate(self, incarnation: Incarnation, driver: LifecycleDriver) -> None:
         task = self._loop.create_task(self._deactivate_then_interrupt(incarnation, driver))

@@ -254,3 +254,8 @@ class ForeignNodes:
     def open(self, node: NodeSpec) -> ForeignNode:
         """Return the way to a new incarnation of a ``ros:`` node."""
         return ForeignNode(self._ros, node.full_name, self._found)
+
+    def listens(self, node: NodeSpec, topic: str) -> bool:
+        """Return whether a node is seen to subscribe to a topic; after a kill, its predecessor may be what is seen."""
+        seen = self._ros.node.get_subscriptions_info_by_topic(topic)
+        return any(f'{info.node_namespace.rstrip("/")}/{info.node_name}' == node.full_name for info in seen)

@@ -27,6 +27,7 @@ class Answering(Node):
         mark('name', self.get_fully_qualified_name())
 
     def _on_question(self, question: String) -> None:
+        mark('asked', question.data)
         self._answers.publish(String(data=f'{self.get_fully_qualified_name()} {self._prefix} {question.data}'))
 
 

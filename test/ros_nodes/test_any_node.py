@@ -162,3 +162,13 @@ def test_a58_the_status_lists_waiting_and_closed_inputs_with_source_and_age(
 
     eventually(found, DEADLINE)
     manager.process.kill()
+
+
+def test_a_plain_node_hears_what_is_said_first(flow: Flow, run: Runs) -> None:
+    flow.node(
+        'say', 'say_once.py', 'why', inputs={'tick': 'dora/timer/secs/100'}, outputs={'question': {'type': STRING}}
+    )
+    flow.ros_node('n', 'answering.py', inputs={'question': 'say/question'})
+    manager = run(flow).running()
+    eventually(lambda: flow.marked('n', 'asked why') == [0], DEADLINE, 'the question')
+    assert manager.interrupt() == 130
