@@ -60,3 +60,10 @@ def test_migrating_from_launch(tmp_path: Path) -> None:
     assert output.count('moved 1') > 5
     assert len(re.findall(r'(?:map|planner)_server\W.*\bactive$', output, re.MULTILINE)) == 2
     assert 'warning:' not in output
+
+
+def test_ros_nodes(tmp_path: Path) -> None:
+    output = run_page('ros-nodes.md', tmp_path)
+    assert output.count("heard hello [{'data': 'hello'}]") > 5
+    assert output.count("answer to first {'success': True, 'message': 'done'}") > 1
+    assert 'warning:' not in output
