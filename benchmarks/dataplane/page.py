@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.dataplane.plan import FAN_OUT, IMAGES, LATENCY, THROUGHPUT
 from benchmarks.dataplane.runs import in_order
-from benchmarks.supervision.report import number
+from benchmarks.supervision.report import BUSY_LOAD, number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +20,9 @@ How fast values get from one node to others, beside plain rclpy and dora-rs. Thi
 
 (add `--dora PATH` where dora-rs is in an environment of its own), on one machine, in which the systems take turns. How
 it works is in [large-payloads.md](large-payloads.md).
+"""
+BUSY = """\
+**Other programs used the machine in between: compare the systems within a row, and expect less time where it is idle.**
 """
 QUICK = '**A short run, to see that the benchmark works; these figures do not say how fast anything is.**\n'
 METHOD = """\
@@ -59,6 +62,8 @@ def page(document: dict[str, Any], svg: Path | None) -> str:
     what = (machine['cpu'], f'{machine["cores"]} cores', f'{machine["memory_gib"]:g} GiB', machine['kernel'])
     busy = f'load average before the run {machine["load_before"]:g}.'
     parts.append(f'{document["started"]}. {", ".join(what)}, Python {machine["python"]}; {busy}\n')
+    if machine['load_before'] > machine['cores'] * BUSY_LOAD:
+        parts.append(BUSY)
     parts += [
         f'* {system}: {", ".join(f"{name} {version}" for name, version in versions.items()) or "version unknown"}'
         for system, versions in document['versions'].items()
