@@ -70,8 +70,8 @@ benchmark write down CLOCK_MONOTONIC, which all processes of a machine share.
 * A node of adora_ros or `ros2 launch` joins DDS discovery, which a node of dora-rs does not. After a crash that is most
   of the time to the first new message: Fast DDS waits a fixed 110 to 180 ms in the exchange of two participants, and a
   participant that has just started has to wait for the next announcement of the other one as well.
-* The start of 50 nodes on two cores is the work of discovery, warm or cold: on the loopback interface every participant
-  sends what it knows to every other one, again for each that asks, and most of the time goes into sending.
+* What takes long in a warm start of 50 nodes on two cores is discovery: on the loopback interface every participant
+  sends what it knows to every other one, and most of the processor time of the nodes goes into sending.
 * The benchmark, the supervisor and the nodes share the cores. On a busy machine the spread grows; compare the systems
   within one page, and not two pages.
 * One machine and the loopback network only.
