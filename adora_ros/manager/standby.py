@@ -177,7 +177,8 @@ class Standby:
         place = _place(start)
         share(loads(start.descriptor, path=place, name=start.name), self._machine, rest=start.rest)
         folder = dataflow_folder(start.name)
-        file, complaints = folder / f'.{start.run}.json', folder / f'.{start.run}.err'
+        stem = f'.{start.run}-{machines.node_name(self._machine)}'  # machines may share the folder
+        file, complaints = folder / f'{stem}.json', folder / f'{stem}.err'
         file.write_text(start.descriptor, encoding='utf-8')
         with complaints.open('wb') as sink:
             manager = await asyncio.create_subprocess_exec(
