@@ -64,17 +64,24 @@ SCENARIOS = (
     Scenario(name='next_timeout', rules=ENDING),
     # Cascades and other shapes.
     Scenario(name='cascade_clean', rules=ENDING, exact=True),
+    Scenario(name='cascade_failure', rules=ENDING, exact=True),
     Scenario(name='diamond', rules=ENDING, exact=True, by_input=True),
+    Scenario(name='diamond_failure', rules=ENDING, exact=True, by_input=True),
+    Scenario(name='fan_out', rules=ENDING, exact=True, by_input=True),
     Scenario(name='unused_output', rules=ENDING, exact=True),
     Scenario(name='cycle', rules=ENDING, exact=True, stop_after=2.5),
+    Scenario(name='two_failures', rules=ENDING, exact=True, by_input=True),
     # Restarts.
     Scenario(name='on_failure_clean_exit', rules=ENDING, exact=True),
     Scenario(name='never_failure', rules=ENDING, exact=True),
+    Scenario(name='always_limited', rules=RESTART),
     Scenario(name='failure_then_clean', rules=RESTART),
     Scenario(name='two_consumers_restart', rules=RESTART, by_input=True),
+    Scenario(name='relay_restart', rules=RESTART),
     Scenario(name='consumer_restart', rules=RESTART),
     # Queues and timers.
     Scenario(name='queue_size', rules=ENDING, exact=True),
+    Scenario(name='queue_one', rules=ENDING, exact=True),
     Scenario(name='queue_backpressure', rules=ENDING, exact=True),
     Scenario(name='turns', rules=ENDING, exact=True),
     Scenario(name='timer_kinds', stop_after=2.5),
@@ -93,6 +100,8 @@ SCENARIOS = (
     Scenario(name='metadata_passed_on', rules=ENDING, exact=True),
     Scenario(name='stream_flush', rules=ENDING, exact=True),
     Scenario(name='service'),
+    Scenario(name='action'),
+    Scenario(name='surroundings', rules=ENDING, exact=True),
     # Programs, operators, modules, logs.
     Scenario(name='on_path', rules=ENDING, exact=True),
     Scenario(
@@ -129,7 +138,28 @@ SCENARIOS = (
         row='operators',
     ),
     Scenario(name='operator_stop', rules=ENDING, exact=True),
+    Scenario(
+        name='operator_exception',
+        exact=True,
+        here=Digest(
+            exit_code=1,
+            lines={
+                'consumer': [
+                    'START 0',
+                    'INPUT data [0]',
+                    'INPUT data [2]',
+                    'INPUT data [4]',
+                    "NODE_FAILED double ['data'] 1",
+                    'INPUT_CLOSED data',
+                    'STOP ALL_INPUTS_CLOSED',
+                    'END',
+                ]
+            },
+        ),
+        row='failure-told',
+    ),
     Scenario(name='module', rules=ENDING, exact=True),
     Scenario(name='nested_module', rules=ENDING, exact=True),
+    Scenario(name='stdout_as_message', rules=ENDING, exact=True),
     Scenario(name='logs_as_messages', rules=ENDING, exact=True),
 )
