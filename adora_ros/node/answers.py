@@ -14,7 +14,8 @@ from adora_ros.transport.metadata import FINAL_STATUSES, GOAL_ID, GOAL_STATUS, R
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from adora_ros.node.inbox import Inbox, Message
+    from adora_ros.node.inbox import Inbox
+    from adora_ros.node.items import Message
 
 REMEMBERED = 1024
 """Questions of which it is known when they were asked."""

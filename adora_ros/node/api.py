@@ -18,7 +18,8 @@ from adora_ros.node.answers import Answers, is_response, is_result
 from adora_ros.node.base import TIMEOUT_TEXT, BaseNode
 from adora_ros.node.config import descriptor, node_config
 from adora_ros.node.extensions import ExtensionTable
-from adora_ros.node.inbox import ExternalMessage, Item, Message, Phase, Tick
+from adora_ros.node.inbox import Phase
+from adora_ros.node.items import ExternalMessage, Item, Message, Tick
 from adora_ros.node.log import log_line
 from adora_ros.node.runtime import Runtime
 from adora_ros.node.sample import Sample

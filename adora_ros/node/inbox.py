@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ from adora_ros.inputs import (
     StopCause,
 )
 from adora_ros.node.clockwork import TimerSchedule
+from adora_ros.node.items import ExternalMessage, Item, Message, Tick
 from adora_ros.node.queue import EventQueue
 from adora_ros.node.servers import Servers
 from adora_ros.transport.contract import InputConfig, NodeOp, capacity
@@ -52,39 +52,6 @@ class Phase(str, Enum):
     """Deactivated by an operator: messages are dropped, for they would be stale by the next activation."""
     STOPPING = 'stopping'
     """Told to stop, for good."""
-
-
-@dataclass(eq=False)
-class Message:
-    """A message as the middleware delivered it."""
-
-    input_id: str
-    payload: Any
-    timestamp: int
-    """Nanoseconds since the Unix epoch when it arrived."""
-    opened: bool = False
-    """Whether it has been decoded."""
-    event: Event | None = None
-    """What it says, once it has been decoded; None for a repeated message."""
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A timer ticked."""
-
-    input_id: str
-    timestamp: int
-    """Nanoseconds since the Unix epoch."""
-
-
-@dataclass(frozen=True)
-class ExternalMessage:
-    """A message of a merged ROS 2 subscription."""
-
-    message: Any
-
-
-Item = Message | Tick | ExternalMessage | Event
 
 
 class Inbox:

@@ -11,7 +11,8 @@ import pytest
 from adora_ros.errors import AnswerTimeoutError, NodeError, ServerEndedError, ServerRestartedError
 from adora_ros.inputs import Event, Input, NodeRestarted, Stop, StopCause
 from adora_ros.node.answers import Answers, is_response, is_result
-from adora_ros.node.inbox import Inbox, Message
+from adora_ros.node.inbox import Inbox
+from adora_ros.node.items import Message
 from adora_ros.transport.contract import InputConfig
 from adora_ros.transport.metadata import new_request_id
 

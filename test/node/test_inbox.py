@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from adora_ros.inputs import InputClosed, InputRecovered, NodeFailed, NodeRestarted, Stop, StopCause
-from adora_ros.node.inbox import LATE, ExternalMessage, Inbox, Item, Message, Phase, Tick
+from adora_ros.node.inbox import LATE, Inbox, Phase
+from adora_ros.node.items import ExternalMessage, Item, Message, Tick
 from adora_ros.transport.contract import InputConfig, NodeOp
 
 CAMERA = InputConfig(id='camera', source='cam/image', node='cam', topic='/df/cam/image', input_timeout=1.0)
