@@ -31,8 +31,8 @@ setup(
     maintainer_email='adora-ros@example.com',
     license='Apache-2.0',
     python_requires='>=3.10',
-    install_requires=['psutil', 'pyarrow', 'pydantic>=2.6,<3', 'PyYAML', 'rich', 'setuptools'],
-    extras_require={'test': ['hypothesis', 'pytest', 'pytest-timeout']},
+    install_requires=['pyarrow', 'pydantic>=2.6,<3', 'PyYAML', 'rich', 'setuptools'],
+    extras_require={'test': ['hypothesis', 'psutil', 'pytest', 'pytest-timeout']},
     packages=find_packages(include=[NAME, f'{NAME}.*']),
     package_data={NAME: ['py.typed']},
     data_files=[
