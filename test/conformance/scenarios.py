@@ -66,7 +66,6 @@ SCENARIOS = (
     Scenario(name='cascade_clean', rules=ENDING, exact=True),
     Scenario(name='cascade_failure', rules=ENDING, exact=True),
     Scenario(name='diamond', rules=ENDING, exact=True, by_input=True),
-    Scenario(name='diamond_failure', rules=ENDING, exact=True, by_input=True),
     Scenario(name='fan_out', rules=ENDING, exact=True, by_input=True),
     Scenario(name='unused_output', rules=ENDING, exact=True),
     Scenario(name='cycle', rules=ENDING, exact=True, stop_after=2.5),

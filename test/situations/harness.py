@@ -146,7 +146,6 @@ class Situation:
             speeds: Topics to listen to, see :class:`Listener`.
 
         """
-        self.listener = Listener(name, speeds)
         self._file = folder / f'{name}.txt'
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get('PYTHONPATH'))))
         with self._file.open('wb') as file:
@@ -159,6 +158,9 @@ class Situation:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+        # One that had been there before would first be heard of at its next announcement, 3 s later.
+        eventually(lambda: 'DATAFLOW_STARTING' in self.output(), RUN_LIMIT)
+        self.listener = Listener(name, speeds)
 
     def close(self) -> None:
         """End what is left of it."""
@@ -193,7 +195,8 @@ class Situation:
     def _has_every_event(self) -> bool:
         events = self.events()
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
-        assert [event.kind for event in events[-1:]] == ['DATAFLOW_ENDED']
+        kinds = [event.kind for event in events]
+        assert kinds[-1:] == ['DATAFLOW_ENDED'], kinds
         return True
 
     def output(self) -> str:
