@@ -15,6 +15,7 @@ from adora_ros.manager.lifecycle import ControlDriver
 from adora_ros.manager.notify import NotifySocket, in_group
 from adora_ros.supervision import Exit, ExitCause
 from adora_ros.transport.contract import ManagerOp, NodeOp
+from adora_ros.transport.leaving import LOCKED_UP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,6 +114,7 @@ class Incarnation:
         self._after_grace = False
         self._stop_asked = False
         self._gone = False
+        self._is_leaving = False
         self._end: Exit | None = None
         self._busy = 0
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -229,8 +231,10 @@ class Incarnation:
             if 'STATUS' in variables:
                 self._owner.status_text(self, variables['STATUS'])
             self.alive()
-            if is_outside and variables.get('STOPPING') == '1':
-                self._loop.call_soon(self._on_exit)
+            if variables.get('STOPPING') == '1':
+                self._is_leaving = True
+                if is_outside:
+                    self._loop.call_soon(self._on_exit)
 
     def _is_member(self, pid: int) -> bool:
         """Return whether a process belongs to the node."""
@@ -347,6 +351,9 @@ class Incarnation:
             cause = self._kill_cause
         elif self.spec.kind is NodeKind.DYNAMIC:
             return Exit(cause=ExitCause.DETACHED)
+        elif self._is_leaving and code == -LOCKED_UP:
+            self._owner.warned(self, 'it had ended, and then locked up while it left ROS')
+            return Exit(cause=ExitCause.CLEAN, code=0)
         elif name is not None:
             cause = ExitCause.SIGNAL
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -20,7 +21,7 @@ from adora_ros.node.control import ControlChannel
 from adora_ros.node.inbox import Inbox, Phase
 from adora_ros.node.ros import DataflowNode
 from adora_ros.transport.contract import ManagerOp, NodeConfig, NodeOp, shortened
-from adora_ros.transport.leaving import keep_factory
+from adora_ros.transport.leaving import keep_factory, within_patience
 from adora_ros.transport.lifepage import LifePage
 from adora_ros.transport.ports import PayloadCounts
 
@@ -120,10 +121,12 @@ class Runtime:
             self._accepting = False
             self._executor.create_task(self._end)  # wake() alone does not always end spin_once()
         self._spinner.join(JOIN_DEADLINE)
-        self._executor.shutdown()
-        self.ros.destroy_node()
-        if self._owns_context:
-            rclpy.try_shutdown()
+        # The process of a dynamic node is somebody else's.
+        with contextlib.nullcontext() if self._config.dynamic else within_patience():
+            self._executor.shutdown()
+            self.ros.destroy_node()
+            if self._owns_context:
+                rclpy.try_shutdown()
         keep_factory()
 
     def _end(self) -> None:

@@ -33,9 +33,10 @@ FIRST_FASTDDS_RCLPY = 8
 _OTHER_DISCOVERY = (*PROFILE_VARIABLES, 'ROS_DISCOVERY_SERVER', 'ROS_STATIC_PEERS')
 ANNOUNCEMENTS = 40
 """Announcements a second that all processes of a dataflow make together: each costs every other one some time."""
-ANNOUNCEMENT_LIMITS = (0.1, 1.0)
+ANNOUNCEMENT_LIMITS = (0.5, 1.0)
 """Shortest and longest time in seconds between two announcements of one process. A process that is started again does
-not hear the answers to its own first announcement, and has to wait for the next one of each other."""
+not hear the answers to its own first announcement, and has to wait for the next one of each other. Each one, though,
+is an opportunity for Fast DDS to lock up: see :mod:`adora_ros.transport.leaving`."""
 ALL_PARTICIPANTS = 128
 """Processes on a host that a tool is to find, where they have to be looked for one by one."""
 PEER_MARGIN = 12

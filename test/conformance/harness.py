@@ -324,6 +324,8 @@ def run_adora(scenario: Scenario, folder: Path) -> Outcome:
     """Run ``scenario`` under adora."""
     environment = dict(os.environ)
     environment['PYTHONPATH'] = os.pathsep.join(filter(None, (str(ROOT), environment.get('PYTHONPATH'))))
+    # The Python that a program on PATH gets has to have pyarrow.
+    environment['PATH'] = os.pathsep.join((str(Path(sys.executable).parent), environment['PATH']))
     return _run((sys.executable, '-m', 'adora_ros.cli', 'run'), scenario, folder, environment)
 
 

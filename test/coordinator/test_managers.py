@@ -164,8 +164,9 @@ class Aggregator:
         return max(later - earlier for earlier, later in pairwise(times))
 
     def alarms(self) -> list[tuple[str, str]]:
-        """Return the items that were not OK at some time, with their messages."""
-        return [(name, text) for name, came in self.items.items() for _, level, text in came if level]
+        """Return the items that were not OK at some time, but for starting, with their messages."""
+        came = [(name, level, text) for name, entries in self.items.items() for _, level, text in entries]
+        return [(name, text) for name, level, text in came if level and text != 'starting']
 
     def _take(self, message: DiagnosticArray) -> None:
         for status in message.status:

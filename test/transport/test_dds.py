@@ -59,7 +59,7 @@ def value(profile: str, *path: str) -> str | None:
 
 @pytest.mark.parametrize(
     ('participants', 'peers', 'announcement'),
-    [(1, '32', ('0', '100000000')), (10, '32', ('0', '250000000')), (20, '32', ('0', '500000000')),
+    [(1, '32', ('0', '500000000')), (10, '32', ('0', '500000000')), (20, '32', ('0', '500000000')),
      (25, '37', ('0', '625000000')), (40, '52', ('1', '0')), (200, '212', ('1', '0'))],
 )  # fmt: skip
 def test_everybody_finds_everybody(participants: int, peers: str, announcement: tuple[str, str]) -> None:
