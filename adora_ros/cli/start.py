@@ -8,7 +8,6 @@ import os
 import select
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from adora_ros.dataflow.share import machines, share
 from adora_ros.errors import CommandError, ManagerError
 from adora_ros.manager.eventstream import DETACH
 from adora_ros.transport.rundir import dataflow_folder
+from adora_ros.transport.unixsockets import peer
 
 if TYPE_CHECKING:
     import argparse
@@ -213,8 +213,7 @@ class BackgroundManager:
     def _accept(self) -> None:
         """Take the connection of our own process; others are refused."""
         connection, _ = self._listener.accept()
-        pid, _uid, _gid = struct.unpack('iII', connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-        if pid == self.process.pid:
+        if peer(connection)[0] == self.process.pid:
             self._connection = connection
         else:
             connection.close()

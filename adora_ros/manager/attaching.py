@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from adora_ros.dataflow import NodeKind
 from adora_ros.errors import SpawnError
 from adora_ros.transport import attach
+from adora_ros.transport.unixsockets import peer
 
 if TYPE_CHECKING:
     import asyncio
@@ -136,7 +137,7 @@ class Attachments:
         except BlockingIOError:
             return
         with connection:
-            _pid, uid = attach.peer(connection)
+            _pid, uid = peer(connection)
             if uid not in {0, os.getuid()}:
                 attach.refuse(connection, f'node {node_id!r} belongs to a dataflow of another user')
                 return

@@ -20,6 +20,7 @@ from adora_ros.manager.processes import Command
 from adora_ros.manager.warm import ColdError, runs_script
 from adora_ros.transport import attach, lifepage
 from adora_ros.transport.lifepage import LifePage
+from adora_ros.transport.unixsockets import peer
 
 if TYPE_CHECKING:
     import asyncio
@@ -147,7 +148,7 @@ class Launcher:
                 closed_inputs=closed_inputs,
             )
             try:
-                child = AttachedChild(attach.peer(connection)[0])
+                child = AttachedChild(peer(connection)[0])
                 undo.callback(child.reap)
                 offer = attach.Offer(config=config, notify=channels.notify.address, env=dict(env))
                 attach.send_offer(connection, offer, control_fd=control_fd, life_fd=life_fd)

@@ -11,20 +11,17 @@ import hashlib
 import json
 import os
 import socket
-import struct
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
 from adora_ros.errors import NodeError, TransportError
 from adora_ros.transport.contract import NodeConfig
+from adora_ros.transport.unixsockets import BOUND, abstract_addresses
 
 OFFER_LIMIT = 1 << 20
 """Bytes of the largest packet that is read."""
 PATIENCE = 10.0
 """Seconds that a process waits for its offer."""
 _PREFIX = 'adora/attach/'
-_CREDENTIALS = struct.Struct('iII')
-_SOCKETS = Path('/proc/net/unix')
 _FILES = 2
 
 
@@ -43,13 +40,6 @@ def address(node_id: str, run_id: str, domain: str) -> str:
     """Return the abstract address, without the leading NUL, at which a node of a run can be taken."""
     digest = hashlib.sha256(node_id.encode()).hexdigest()[:16]
     return f'{_PREFIX}{digest}/{domain}/{run_id}'
-
-
-def peer(connection: socket.socket) -> tuple[int, int]:
-    """Return process id and user id of whoever has connected."""
-    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    pid, uid, _gid = _CREDENTIALS.unpack(raw)
-    return pid, uid
 
 
 def refuse(connection: socket.socket, reason: str) -> None:
@@ -104,7 +94,11 @@ def _offer(node_id: str, packet: bytes, files: list[int]) -> Offer:
 
 def _only_address(node_id: str) -> str:
     prefix = address(node_id, '', '').rstrip('/') + '/'
-    found = sorted({line.split('@', 1)[1] for line in _lines() if f'@{prefix}' in line})
+    try:
+        found = sorted(abstract_addresses(prefix))
+    except OSError as error:
+        msg = f'{BOUND} cannot be read: {error.strerror}'
+        raise NodeError(msg) from error
     domain = os.environ.get('ROS_DOMAIN_ID')
     here = [name for name in found if not domain or name[len(prefix) :].partition('/')[0] == domain]
     if len(here) == 1:
@@ -120,11 +114,3 @@ def _only_address(node_id: str) -> str:
             'or let the dataflow start this program'
         )
     raise NodeError(msg)
-
-
-def _lines() -> list[str]:
-    try:
-        return _SOCKETS.read_text(encoding='utf-8', errors='replace').splitlines()
-    except OSError as error:
-        msg = f'{_SOCKETS} cannot be read: {error.strerror}'
-        raise NodeError(msg) from error

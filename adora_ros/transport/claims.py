@@ -5,20 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
-import struct
 from dataclasses import dataclass
-from pathlib import Path
 
 from adora_ros.errors import ManagerError
+from adora_ros.transport.unixsockets import abstract_addresses, peer
 
 _ASKERS = 4096
 """How many may ask who holds a name; their connections are never accepted."""
-_SOCKETS = Path('/proc/net/unix')
 _ADDRESS_LIMIT = 107
 """Bytes of an address without the terminating one (``unix(7)``)."""
 _DIGEST = 16
 """Hexadecimal digits that keep names apart which are too long to be told in full."""
-_PATH_COLUMN = 7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,30 +71,25 @@ class NameClaim:
 
 def claims() -> tuple[Claim, ...]:
     """Return the names that are held on this host in this ROS domain, ordered by name."""
-    prefix = _prefix().replace('\0', '@')
-    found = set()
-    for line in _SOCKETS.read_text(encoding='utf-8', errors='replace').splitlines():
-        columns = line.split(maxsplit=_PATH_COLUMN)
-        if len(columns) > _PATH_COLUMN and columns[_PATH_COLUMN].startswith(prefix):
-            found.add(columns[_PATH_COLUMN])
+    prefix = _prefix()
     held = (
         Claim(
-            name=path[len(prefix) + _DIGEST :],
-            pid=_holder('\0' + path[1:]),
-            whole=len(path) < _ADDRESS_LIMIT,
+            name=address[len(prefix) + _DIGEST :],
+            pid=_holder(f'\0{address}'),
+            whole=len(f'\0{address}') < _ADDRESS_LIMIT,
         )
-        for path in found
+        for address in abstract_addresses(prefix)
     )
     return tuple(sorted(held, key=lambda claim: claim.name))
 
 
 def _prefix() -> str:
-    return f'\0adora/{os.environ.get("ROS_DOMAIN_ID") or "0"}/'
+    return f'adora/{os.environ.get("ROS_DOMAIN_ID") or "0"}/'
 
 
 def _address(node_name: str) -> str:
     digest = hashlib.sha256(node_name.encode()).hexdigest()[:_DIGEST]
-    return f'{_prefix()}{digest}{node_name}'[:_ADDRESS_LIMIT]
+    return f'\0{_prefix()}{digest}{node_name}'[:_ADDRESS_LIMIT]
 
 
 def _holder(address: str) -> int | None:
@@ -106,8 +98,6 @@ def _holder(address: str) -> int | None:
         probe.settimeout(1.0)
         try:
             probe.connect(address)
-            credentials = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize('iII'))
+            return peer(probe)[0]
         except OSError:
             return None
-    pid, _uid, _gid = struct.unpack('iII', credentials)
-    return int(pid)
