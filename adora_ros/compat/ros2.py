@@ -21,8 +21,9 @@ from rclpy.node import Node as RclpyNode
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 
-from adora_ros.compat.ros2action import Ros2ActionClient, Ros2ActionServer, action_class
-from adora_ros.compat.ros2service import Ros2ServiceClient, Ros2ServiceServer, service_class
+from adora_ros.compat.ros2action import Ros2ActionClient, Ros2ActionServer
+from adora_ros.compat.ros2service import Ros2ServiceClient, Ros2ServiceServer
+from adora_ros.compat.ros2waits import interface_class
 from adora_ros.errors import NodeError, UnsupportedError
 from adora_ros.transport.ports import message_class
 from adora_ros.transport.rosarrow import from_arrow, to_arrow
@@ -185,7 +186,7 @@ class Ros2Node:
             TransportError: there is no such service type.
 
         """
-        return Ros2ServiceClient(self.ros_node, service_class(service_type), service_name, qos.profile())
+        return Ros2ServiceClient(self.ros_node, interface_class('srv', service_type), service_name, qos.profile())
 
     def create_service_server(self, service_name: str, service_type: str, qos: Ros2QosPolicies) -> Ros2ServiceServer:
         """Return the server of a service, to be polled with ``take_request()``.
@@ -194,7 +195,9 @@ class Ros2Node:
             TransportError: there is no such service type.
 
         """
-        return Ros2ServiceServer(self._thread, self.ros_node, service_class(service_type), service_name, qos.profile())
+        return Ros2ServiceServer(
+            self._thread, self.ros_node, interface_class('srv', service_type), service_name, qos.profile()
+        )
 
     def create_action_client(self, action_name: str, action_type: str, qos: Ros2QosPolicies) -> Ros2ActionClient:
         """Return a client of an action.
@@ -203,7 +206,7 @@ class Ros2Node:
             TransportError: there is no such action type.
 
         """
-        return Ros2ActionClient(self.ros_node, action_class(action_type), action_name, qos.profile())
+        return Ros2ActionClient(self.ros_node, interface_class('action', action_type), action_name, qos.profile())
 
     def create_action_server(self, action_name: str, action_type: str, qos: Ros2QosPolicies) -> Ros2ActionServer:
         """Return the server of an action, to be polled with ``take_goal()``.
@@ -212,7 +215,9 @@ class Ros2Node:
             TransportError: there is no such action type.
 
         """
-        return Ros2ActionServer(self._thread, self.ros_node, action_class(action_type), action_name, qos.profile())
+        return Ros2ActionServer(
+            self._thread, self.ros_node, interface_class('action', action_type), action_name, qos.profile()
+        )
 
     def set_parameter(self, name: str, value: Any) -> None:
         """Set a parameter.

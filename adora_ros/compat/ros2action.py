@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 import queue
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from action_msgs.msg import GoalInfo, GoalStatus
+from action_msgs.msg import GoalInfo
 from action_msgs.srv import CancelGoal
 from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
-from adora_ros.errors import AnswerTimeoutError, NodeError, TransportError
+from adora_ros.compat.ros2waits import take, wait
+from adora_ros.errors import AnswerTimeoutError, NodeError
+from adora_ros.transport.metadata import ABORTED, SUCCEEDED
+from adora_ros.transport.rosactions import STATUSES, settle
 from adora_ros.transport.rosarrow import from_arrow, to_arrow
 
 if TYPE_CHECKING:
@@ -25,38 +27,12 @@ if TYPE_CHECKING:
 
     from adora_ros.transport.rosthread import RosThread
 
-T = TypeVar('T')
-
 ACCEPTANCE = 30.0
 """Seconds that a client waits for the acceptance of a goal unless it says otherwise."""
 RESULT = 300.0
 """Seconds that a client waits for a result unless it says otherwise."""
 CANCELLATION = 10.0
 """Seconds that a client waits for the answer to a cancellation unless it says otherwise."""
-TAKE = 1.0
-"""Seconds of all other waits unless they say otherwise."""
-
-SUCCEEDED, ABORTED, CANCELED = 'succeeded', 'aborted', 'canceled'
-_STATUSES = {
-    GoalStatus.STATUS_SUCCEEDED: SUCCEEDED,
-    GoalStatus.STATUS_ABORTED: ABORTED,
-    GoalStatus.STATUS_CANCELED: CANCELED,
-}
-
-
-def action_class(type_name: str) -> type[Any]:
-    """Return the class of an action type, like ``example_interfaces/Fibonacci``.
-
-    Raises:
-        TransportError: there is none of that name.
-
-    """
-    package, _, name = type_name.replace('::', '/').replace('/action/', '/').partition('/')
-    try:
-        return getattr(importlib.import_module(f'{package}.action'), name)  # type: ignore[no-any-return]
-    except (ImportError, AttributeError, ValueError) as error:
-        msg = f'action type {type_name!r}: {error}; source the workspace or install the package that has it'
-        raise TransportError(msg) from error
 
 
 @dataclass
@@ -106,7 +82,7 @@ class Ros2ActionClient:
             raise AnswerTimeoutError(msg)
         feedback: queue.SimpleQueue[Any] = queue.SimpleQueue()
         future = self._client.send_goal_async(message, feedback_callback=lambda told: feedback.put(told.feedback))
-        handle = _wait(future, limit)
+        handle = wait(future, limit)
         if handle is None:
             msg = f'action {self._name} did not answer within {limit:g} s'
             raise AnswerTimeoutError(msg)
@@ -123,7 +99,7 @@ class Ros2ActionClient:
             NodeError: there is no such goal.
 
         """
-        message = _take(self._goal(goal_id).feedback, timeout_s)
+        message = take(self._goal(goal_id).feedback, timeout_s)
         return None if message is None else to_arrow(message)
 
     def take_result(self, goal_id: str, timeout_s: float | None = None) -> tuple[str, pa.StructArray] | None:
@@ -139,11 +115,11 @@ class Ros2ActionClient:
         goal = self._goal(goal_id)
         if goal.result is None:
             goal.result = goal.handle.get_result_async()
-        answer = _wait(goal.result, RESULT if timeout_s is None else timeout_s)
+        answer = wait(goal.result, RESULT if timeout_s is None else timeout_s)
         if answer is None:
             return None
         del self._goals[goal_id]
-        return _STATUSES.get(answer.status, ABORTED), to_arrow(answer.result)
+        return STATUSES.get(answer.status, ABORTED), to_arrow(answer.result)
 
     def cancel(self, goal_id: str | None = None, timeout_s: float | None = None) -> int:
         """Ask the server to cancel a goal, or all.
@@ -159,7 +135,7 @@ class Ros2ActionClient:
         request = CancelGoal.Request(goal_info=GoalInfo(goal_id=uuid))
         limit = CANCELLATION if timeout_s is None else timeout_s
         future = self._canceller.call_async(request)
-        response = _wait(future, limit)
+        response = wait(future, limit)
         if response is None:
             self._canceller.remove_pending_request(future)
             msg = f'action {self._name} did not answer within {limit:g} s'
@@ -208,7 +184,7 @@ class Ros2ActionServer:
 
     def take_goal(self, timeout_s: float | None = None) -> tuple[str, pa.StructArray] | None:
         """Wait for a goal, for ``timeout_s`` seconds, 1 unless given; return its id and value, None if none comes."""
-        goal_id = _take(self._new, timeout_s)
+        goal_id = take(self._new, timeout_s)
         return None if goal_id is None else (goal_id, to_arrow(self._goals[goal_id].handle.request))
 
     def send_feedback(self, goal_id: str, feedback: Any) -> None:
@@ -242,11 +218,11 @@ class Ros2ActionServer:
 
     def take_cancel(self, timeout_s: float | None = None) -> list[str] | None:
         """Wait for cancellations, for ``timeout_s`` seconds, 1 unless given; return the goals, None if none comes."""
-        first = _take(self._cancelled, timeout_s)
+        first = take(self._cancelled, timeout_s)
         if first is None:
             return None
         goals = [first]
-        while (another := _take(self._cancelled, 0.0)) is not None:
+        while (another := take(self._cancelled, 0.0)) is not None:
             goals.append(another)
         return goals
 
@@ -255,12 +231,7 @@ class Ros2ActionServer:
         goal = self._goals[goal_id] = _Accepted(handle, Future(executor=self._thread.executor))
         self._new.put(goal_id)
         status, result = await goal.ended
-        if status == SUCCEEDED:
-            handle.succeed()
-        elif status == CANCELED and handle.is_cancel_requested:
-            handle.canceled()
-        else:
-            handle.abort()
+        settle(handle, status)
         del self._goals[goal_id]
         goal.delivered.set()
         return result
@@ -275,17 +246,3 @@ class Ros2ActionServer:
             msg = f'action {self._name} pursues no goal {goal_id}: end each one once'
             raise NodeError(msg)
         return goal
-
-
-def _wait(future: Any, timeout: float) -> Any:
-    """Return the result of a future, None if it does not come in time."""
-    done = threading.Event()
-    future.add_done_callback(lambda _: done.set())
-    return future.result() if done.wait(timeout) else None
-
-
-def _take(waiting: queue.SimpleQueue[T], timeout: float | None) -> T | None:
-    try:
-        return waiting.get(timeout=TAKE if timeout is None else timeout)
-    except queue.Empty:
-        return None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import queue
-import threading
 from typing import TYPE_CHECKING, Any
 
 from rclpy.task import Future
 
-from adora_ros.errors import AnswerTimeoutError, NodeError, TransportError
+from adora_ros.compat.ros2waits import take, wait
+from adora_ros.errors import AnswerTimeoutError, NodeError
 from adora_ros.transport.rosarrow import from_arrow, to_arrow
 
 if TYPE_CHECKING:
@@ -24,23 +23,6 @@ AVAILABLE = 20.0
 """Seconds that a client waits for its service."""
 CALL = 30.0
 """Seconds that a call waits unless it says otherwise."""
-TAKE = 1.0
-"""Seconds that a server waits for a request unless it says otherwise."""
-
-
-def service_class(type_name: str) -> type[Any]:
-    """Return the class of a service type, like ``example_interfaces/AddTwoInts``.
-
-    Raises:
-        TransportError: there is none of that name.
-
-    """
-    package, _, name = type_name.replace('::', '/').replace('/srv/', '/').partition('/')
-    try:
-        return getattr(importlib.import_module(f'{package}.srv'), name)  # type: ignore[no-any-return]
-    except (ImportError, AttributeError, ValueError) as error:
-        msg = f'service type {type_name!r}: {error}; source the workspace or install the package that has it'
-        raise TransportError(msg) from error
 
 
 class Ros2ServiceClient:
@@ -67,14 +49,13 @@ class Ros2ServiceClient:
 
         """
         limit = CALL if timeout_s is None else timeout_s
-        arrived = threading.Event()
         future = self._client.call_async(from_arrow(request, self._type.Request))
-        future.add_done_callback(lambda _: arrived.set())
-        if not arrived.wait(limit):
+        response = wait(future, limit)
+        if response is None:
             self._client.remove_pending_request(future)
             msg = f'service {self._name} did not answer within {limit:g} s'
             raise AnswerTimeoutError(msg)
-        return to_arrow(future.result())
+        return to_arrow(response)
 
 
 class Ros2ServiceServer:
@@ -104,11 +85,8 @@ class Ros2ServiceServer:
             The request and its id for :meth:`send_response`, None if there was none in time.
 
         """
-        try:
-            number, request = self._requests.get(timeout=TAKE if timeout_s is None else timeout_s)
-        except queue.Empty:
-            return None
-        return number, to_arrow(request)
+        taken = take(self._requests, timeout_s)
+        return None if taken is None else (taken[0], to_arrow(taken[1]))
 
     def send_response(self, request_id: int, response: Any) -> None:
         """Answer a request with a struct array of one row, or a dict of the fields.

@@ -31,12 +31,10 @@ GOAL_ID = 'goal_id'
 """Says which goal of an action feedback and a result belong to."""
 GOAL_STATUS = 'goal_status'
 """In the result of an action, one of :data:`FINAL_STATUSES`."""
-FINAL_STATUSES = frozenset({'succeeded', 'aborted', 'canceled'})
-SESSION_ID = 'session_id'
-SEGMENT_ID = 'segment_id'
-SEQ = 'seq'
-FIN = 'fin'
-"""True on the last chunk of a segment of a stream."""
+SUCCEEDED = 'succeeded'
+ABORTED = 'aborted'
+CANCELED = 'canceled'
+FINAL_STATUSES = frozenset({SUCCEEDED, ABORTED, CANCELED})
 FLUSH = 'flush'
 """True on a message before which the receiver drops what waits on the same input."""
 FLUSH_TEXT = b'"flush":true'

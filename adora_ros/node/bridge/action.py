@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from action_msgs.msg import GoalStatus
 from rclpy.action import ActionClient as RclpyClient
 from rclpy.action import ActionServer as RclpyServer
 from rclpy.action import CancelResponse, GoalResponse
@@ -23,8 +22,6 @@ from adora_ros.dataflow.bridge import CANCEL
 from adora_ros.inputs import InputClosed, NodeRestarted
 from adora_ros.node.bridge.link import (
     ANSWER_TIMEOUT,
-    GOAL_ID,
-    GOAL_STATUS,
     LIMIT,
     POLL,
     Overdue,
@@ -32,7 +29,9 @@ from adora_ros.node.bridge.link import (
     to_ros,
     without_timestamp,
 )
+from adora_ros.transport.metadata import ABORTED, CANCELED, FINAL_STATUSES, GOAL_ID, GOAL_STATUS, SUCCEEDED
 from adora_ros.transport.qos import qos_profile
+from adora_ros.transport.rosactions import STATUSES, settle
 from adora_ros.transport.rosarrow import to_arrow
 
 if TYPE_CHECKING:
@@ -49,14 +48,6 @@ STOP_DEADLINE = 0.5
 
 ACTION_DEPTH = 10
 """History depth of the services and the feedback of actions in ROS 2."""
-SUCCEEDED = 'succeeded'
-ABORTED = 'aborted'
-CANCELED = 'canceled'
-_STATUSES = {
-    GoalStatus.STATUS_SUCCEEDED: SUCCEEDED,
-    GoalStatus.STATUS_ABORTED: ABORTED,
-    GoalStatus.STATUS_CANCELED: CANCELED,
-}
 
 
 def _profiles(spec_qos: Any, feedback: str) -> dict[str, Any]:
@@ -178,7 +169,7 @@ class ActionClient:
         if future.exception() is not None:
             self._give_up(sent.metadata, str(future.exception()))
             return
-        status = _STATUSES.get(future.result().status, ABORTED)
+        status = STATUSES.get(future.result().status, ABORTED)
         self._node.forward('result', to_arrow(future.result().result), {**sent.metadata, GOAL_STATUS: status})
 
     def _cancel(self, goal_id: Any) -> None:
@@ -278,16 +269,11 @@ class ActionServer:
             status, result = await goal.ended or (ABORTED, self._type.Result())
         finally:
             del self._goals[goal_id]
-        if status == SUCCEEDED:
-            handle.succeed()
-        elif status == CANCELED and handle.is_cancel_requested:
-            handle.canceled()
-        else:
-            handle.abort()
+        settle(handle, status)
         return result
 
     def _end(self, goal: _Pursued, status: str, result: Any) -> None:
-        if status not in _STATUSES.values():
+        if status not in FINAL_STATUSES:
             self._node.log_warn(f'{self._name}: `{GOAL_STATUS}` is {status!r}, taken as {ABORTED!r}')
         elif status == CANCELED and not goal.handle.is_cancel_requested:
             self._node.log_warn(f'{self._name}: nobody has asked to cancel the goal, so it counts as {ABORTED!r}')

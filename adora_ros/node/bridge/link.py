@@ -25,11 +25,6 @@ LIMIT = 64
 POLL = 0.05
 """Seconds between two looks whether a server is there."""
 
-REQUEST_ID = 'request_id'
-GOAL_ID = 'goal_id'
-GOAL_STATUS = 'goal_status'
-"""dora's names for the metadata by which an answer finds its question."""
-
 
 class Link(Protocol):
     """One kind of bridge. What comes from the dataflow is given to it in the user's loop of its node."""

@@ -15,12 +15,12 @@ from adora_ros.node.bridge.link import (
     ANSWER_TIMEOUT,
     LIMIT,
     POLL,
-    REQUEST_ID,
     Overdue,
     interface,
     to_ros,
     without_timestamp,
 )
+from adora_ros.transport.metadata import REQUEST_ID
 from adora_ros.transport.qos import qos_profile
 from adora_ros.transport.rosarrow import to_arrow
 from adora_ros.transport.rosthread import RosThread, Unanswered
