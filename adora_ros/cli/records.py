@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from adora_ros.cli.tables import span, write_json, write_table
-from adora_ros.coordinator.protocol import COORDINATOR
+from adora_ros.coordinator.protocol import COORDINATOR, STORE
 from adora_ros.errors import AdoraError, CommandError, NoAnswerError, NotRunningError, TransportError
 from adora_ros.transport import dds
 from adora_ros.transport.claims import claims
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from adora_ros.cli.session import Session
     from adora_ros.coordinator.overview import Overview
 
-STORE = '/adora/store'
 SETTLE = 1.5
 """Seconds in which a coordinator on another machine is found."""
 

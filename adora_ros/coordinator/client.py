@@ -15,6 +15,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from adora_ros.coordinator import overview
+from adora_ros.coordinator.protocol import STORE
 from adora_ros.coordinator.records import Wanted
 from adora_ros.coordinator.storenode import from_message, to_message
 from adora_ros.errors import CoordinatorError, TransportError
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from adora_ros.coordinator.parameters import Value
     from adora_ros.dataflow import Dataflow
 
-STORE = '/adora/store'
 REPEAT = 1.0
 """Seconds after which a question without side effects is asked again: one to a coordinator that was killed is lost."""
 

@@ -33,6 +33,8 @@ from adora_ros.errors import RecordError, TransportError
 
 COORDINATOR = '/adora/coordinator'
 """Name of the coordinator's node, which it claims on its host (:mod:`adora_ros.transport.claims`)."""
+STORE = '/adora/store'
+"""Name of the node that has the records as its parameters."""
 TOPIC = '/adora/reports'
 SERVICE = '~/report'
 """Name of a manager's service, relative to its node."""

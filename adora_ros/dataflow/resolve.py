@@ -18,7 +18,6 @@ from adora_ros.dataflow.model import (
     NodeKind,
     NodeSpec,
     OnGiveUp,
-    OperatorSpec,
     RestartPolicy,
     RestartSpec,
     RestartStrategy,
@@ -233,9 +232,6 @@ class Resolver:
         if node.ros is not None:
             check_ports(node.ros, spec, self._wiring.given_topics, loc, report)
         return spec
-
-    def _operators(self, node: NodeYaml, loc: Loc, env: Mapping[str, str]) -> tuple[OperatorSpec, ...]:
-        return resolve_operators(node, loc, self._file.parent, env, self._report, built=self._built)
 
     def _bridge(self, node: NodeYaml, loc: Loc, machine: str | None) -> BridgeSpec | None:
         if node.ros2 is None:
