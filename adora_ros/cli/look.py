@@ -102,7 +102,7 @@ def events(arguments: argparse.Namespace) -> int:
         listener = _Listener(session, _shower(as_json=arguments.json))
         if arguments.dataflow is not None:
             flow = fleet.find(arguments.dataflow, arguments.timeout)
-            listener.listen(f'{flow.namespace}/events', flow.name)
+            listener.listen_to_all([flow])
             while arguments.follow and fleet.again(flow) is not None:
                 session.wait(lambda: False, LOOK)
         else:
@@ -122,28 +122,40 @@ class _Listener:
         self._session = session
         self._show = show
         self._topics: set[str] = set()
+        self._awaited: set[str] = set()
         self._last = time.monotonic()
 
     def listen_to_all(self, flows: Iterable[Flow]) -> None:
-        """Show the events of dataflows."""
+        """Show the events of dataflows; one that has been started has at least that one."""
         for flow in flows:
-            self.listen(f'{flow.namespace}/events', flow.name)
+            self.listen(f'{flow.namespace}/events', flow.name, awaited=bool(flow.run))
 
-    def listen(self, topic: str, name: str) -> None:
-        """Show what comes from a topic, if that is not done yet."""
+    def listen(self, topic: str, name: str, *, awaited: bool = False) -> None:
+        """Show what comes from a topic, if that is not done yet.
+
+        Args:
+            topic: Its full name.
+            name: Who speaks on it.
+            awaited: Whether something is sure to come.
+
+        """
         if topic in self._topics:
             return
         self._topics.add(topic)
+        if awaited:
+            self._awaited.add(topic)
+        self._last = time.monotonic()
 
         def take(message: Any) -> None:
+            self._awaited.discard(topic)
             self._last = time.monotonic()
             self._show(name, message)
 
         self._session.node.create_subscription(DiagnosticArray, topic, take, LATCHED)
 
     def is_quiet(self) -> bool:
-        """Return whether nothing has come for a moment."""
-        return time.monotonic() - self._last > QUIET
+        """Return whether what was sure to come has come, and nothing more for a moment."""
+        return not self._awaited and time.monotonic() - self._last > QUIET
 
 
 def _shower(*, as_json: bool) -> Callable[[str, Any], None]:
