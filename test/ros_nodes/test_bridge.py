@@ -25,6 +25,14 @@ test_msgs = pytest.importorskip('test_msgs.action', reason='the package test_msg
 Fibonacci = test_msgs.Fibonacci
 
 FIBONACCI = {'action': '/fib', 'action_type': 'test_msgs/Fibonacci'}
+REPLIES = (
+    'rr/setReply',
+    'rr/fib/_action/send_goalReply',
+    'rr/fib/_action/get_resultReply',
+    'rr/fib/_action/cancel_goalReply',
+)
+"""Topics below the service and the action. A server that answers before it knows the client's end of them answers in
+vain, and a client cannot know when it does."""
 SET_BOOL = {'service': 'set', 'service_type': 'std_srvs/SetBool'}
 
 
@@ -55,6 +63,10 @@ def _log(manager: Run, node: str) -> str:
     return '\n'.join(line['line'] for line in list(manager.output) if line['node'] == node)
 
 
+def _knows_the_clients(observer: Observer) -> bool:
+    return all(observer.node.get_subscriptions_info_by_topic(topic, no_mangle=True) for topic in REPLIES)
+
+
 def _set(request: Any, response: Any) -> Any:
     response.success, response.message = request.data, f'was {request.data}'
     return response
@@ -64,7 +76,8 @@ def test_a_dataflow_speaks_calls_and_sends_goals(flow: Flow, run: Runs, observer
     observer.node.create_service(SetBool, '/set', _set)
     actions = _action_server(observer)
     said = observer.listen(String, '/said', LATCHED)
-    observer.node.create_publisher(String, '/heard', LATCHED).publish(String(data='latched'))
+    heard = observer.node.create_publisher(String, '/heard', LATCHED)
+    heard.publish(String(data='latched'))
     too_weak = PublisherEventCallbacks(use_default_callbacks=False)
     observer.node.create_publisher(String, '/heard', qos_profile_sensor_data, event_callbacks=too_weak)
     flow.any_node(
@@ -98,8 +111,11 @@ def test_a_dataflow_speaks_calls_and_sends_goals(flow: Flow, run: Runs, observer
     eventually(lambda: [message.data for message in said] == ['hello'], DEADLINE, 'what the dataflow says')
     nodes = {('radio', '/'), ('set_ros2', '/flow'), ('fib_ros2', '/flow')}
     eventually(lambda: nodes <= set(observer.node.get_node_names_and_namespaces()), DEADLINE, 'the ROS nodes')
+    eventually(lambda: _knows_the_clients(observer), DEADLINE, 'the clients of the service and the action')
+    heard.publish(String(data='go'))
     answers = {
         '0 heard latched',
+        '0 heard go',
         '0 response yes 7 True was True',
         '0 response no 7 False was False',
         '0 feedback 1 [0, 1]',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import subprocess
@@ -45,8 +46,9 @@ def guardian_of(manager: int) -> int:
     def find() -> int:
         children = Path(f'/proc/{manager}/task/{manager}/children').read_text(encoding='ascii').split()
         for child in children:
-            if b'guardian.py' in Path(f'/proc/{child}/cmdline').read_bytes():
-                return int(child)
+            with contextlib.suppress(OSError):  # it has just ended
+                if b'guardian.py' in Path(f'/proc/{child}/cmdline').read_bytes():
+                    return int(child)
         return 0
 
     return eventually(find, 10.0, 'the guardian')
