@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import heapq
-import json
 import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adora_ros.cli.arguments import LEVELS
+from adora_ros.manager.loglines import json_object
 from adora_ros.manager.logs import Stream
 
 if TYPE_CHECKING:
@@ -78,13 +78,9 @@ def parse(node: str, raw: bytes, last_stamp: str = '') -> LogLine:
 def level_of(text: str, stream: Stream) -> str:
     """Return the level of what a node printed: that of a ROS line or of ``Node.log``, else by its stream."""
     level = ''
-    if text.startswith('{'):
-        try:
-            entry = json.loads(text)
-        except ValueError:
-            entry = None
-        if isinstance(entry, dict) and {'level', 'message'} <= entry.keys():
-            level = str(entry['level']).lower()
+    entry = json_object(text)
+    if entry is not None and {'level', 'message'} <= entry.keys():
+        level = str(entry['level']).lower()
     elif (match := _ROS.match(text)) is not None:
         level = match['level'].lower()
     level = _SYNONYMS.get(level, level)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime, timezone, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from adora_ros.manager.events import EventKind, Level, ManagerEvent
+from adora_ros.manager.loglines import json_object
 from adora_ros.manager.logs import Stream
 
 if TYPE_CHECKING:
@@ -85,12 +85,5 @@ class Renderer:
 
 def _log_entry(text: str) -> dict[str, Any] | None:
     """Return what :meth:`adora_ros.node.Node.log` wrote, or None if the line is of another kind."""
-    if not text.startswith('{'):
-        return None
-    try:
-        entry = json.loads(text)
-    except ValueError:
-        return None
-    if isinstance(entry, dict) and {'level', 'message', 'node_id'} <= entry.keys():
-        return entry
-    return None
+    entry = json_object(text)
+    return entry if entry is not None and {'level', 'message', 'node_id'} <= entry.keys() else None

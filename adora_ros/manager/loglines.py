@@ -18,6 +18,7 @@ _TEXTS = ('target', 'module_path', 'file', 'message')
 _TIMESTAMP = re.compile(r'\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)')
 _ROS_LINE = re.compile(r'\[(?P<level>[A-Z]+)\] \[(?P<seconds>\d+)\.(?P<nanos>\d{9})\] \[(?P<name>[^]]*)\]: ')
 """The beginning of a line in the default console format of ROS 2."""
+_LINE_NUMBER = re.compile(r'[0-9]{1,9}')
 _ROS_LEVELS = {'FATAL': 'ERROR', 'ERROR': 'ERROR', 'WARN': 'WARN', 'INFO': 'INFO', 'DEBUG': 'DEBUG'}
 
 
@@ -80,14 +81,29 @@ def parse_line(line: str, now: int) -> LogEntry:
         now: nanoseconds since the Unix epoch, for a line that does not say when.
 
     """
-    entry = _from_json(line) if line.startswith('{') else _from_ros(line)
+    entry = _from_json(line) or _from_ros(line)
     return entry or LogEntry(level=PLAIN, message=line, timestamp=_utc(now))
 
 
-def _from_json(line: str) -> LogEntry | None:
+def json_object(line: str) -> dict[str, Any] | None:
+    """Return the JSON object that a line is, None for any other line and for one that is nested too deeply.
+
+    Halves of characters, which JSON can have and UTF-8 cannot, become question marks.
+    """
+    if not line.startswith('{'):
+        return None
     try:
-        raw = json.loads(line)
-    except ValueError:
+        found: dict[str, Any] = json.loads(line)
+        if '\\u' in line:
+            found = json.loads(json.dumps(found, ensure_ascii=False).encode(errors='replace'))
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def _from_json(line: str) -> LogEntry | None:
+    raw = json_object(line)
+    if raw is None:
         return None
     level, timestamp = str(raw.get('level')).upper(), raw.get('timestamp')
     fields = raw.get('fields')
@@ -105,7 +121,7 @@ def _from_json(line: str) -> LogEntry | None:
     if stamp is None:
         return None
     given = {**(fields or {}), **{name: raw[name] for name in _TEXTS if raw.get(name) is not None}}
-    if number is None and str(given.get('line', '')).isdecimal():
+    if number is None and _LINE_NUMBER.fullmatch(str(given.get('line', ''))):
         number = int(given['line'])
     return LogEntry(
         level=PLAIN if level == PLAIN.upper() else level,
@@ -137,14 +153,24 @@ def _from_ros(line: str) -> LogEntry | None:
     match = _ROS_LINE.match(line)
     if match is None or match['level'] not in _ROS_LEVELS:
         return None
+    try:
+        timestamp = _utc(int(match['seconds']) * 10**9 + int(match['nanos']))
+    except (ValueError, OverflowError, OSError):  # a year that there is none of
+        return None
     return LogEntry(
         level=_ROS_LEVELS[match['level']],
         message=line[match.end() :],
-        timestamp=_utc(int(match['seconds']) * 10**9 + int(match['nanos'])),
+        timestamp=timestamp,
         more={'target': match['name']},
     )
 
 
 def _utc(nanoseconds: int) -> str:
+    """Return a time as RFC 3339.
+
+    Raises:
+        ValueError, OverflowError, OSError: it is beyond what a date can be.
+
+    """
     moment = datetime.fromtimestamp(nanoseconds // 10**9, timezone.utc)
     return f'{moment:%Y-%m-%dT%H:%M:%S}.{nanoseconds % 10**9:09d}Z'

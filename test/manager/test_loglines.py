@@ -10,7 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adora_ros.cli.ink import Ink
+from adora_ros.cli.loglines import level_of
+from adora_ros.cli.render import Renderer
 from adora_ros.manager.loglines import LogEntry, parse_line
+from adora_ros.manager.logs import Stream
 
 NOW = 1_767_225_600_000_000_001
 STAMP = '2026-01-01T00:00:00.000000001Z'
@@ -33,6 +37,35 @@ STAMP = '2026-01-01T00:00:00.000000001Z'
 def test_a_line_as_an_entry(line: str, level: str, message: str, timestamp: str) -> None:
     entry = parse_line(line, NOW)
     assert (entry.level, entry.message, entry.timestamp) == (level, message, timestamp)
+
+
+@pytest.mark.parametrize(
+    'line',
+    [
+        '{"a":' * 20_000,
+        '[INFO] [99999999999999999.000000000] [driver]: beyond the last year',
+        f'[INFO] [{"9" * 5000}.000000000] [driver]: beyond all numbers',
+    ],
+    ids=['nested', 'year', 'digits'],
+)
+def test_no_line_ends_the_thread_that_reads_it(line: str) -> None:
+    assert parse_line(line, NOW) == LogEntry(level='stdout', message=line, timestamp=STAMP)
+    renderer = Renderer(Ink(color=False))
+    assert renderer.output('n', Stream.STDOUT, line.encode()) == f'n | {line}'
+    assert level_of(line, Stream.STDERR) == ('info' if line.startswith('[INFO] [9999999999999999') else 'warn')
+
+
+def test_halves_of_characters_do_not_get_into_messages() -> None:
+    line = '{"level":"warn","timestamp":"2026-01-01T00:00:00Z","message":"caf\\udce9 \\ud83d\\ude00","node_id":"n"}'
+    entry = parse_line(line, NOW)
+    assert (entry.level, entry.message) == ('WARN', 'caf? \U0001f600')
+    assert Renderer(Ink(color=False)).output('n', Stream.STDOUT, line.encode()) == 'n | WARN  caf? \U0001f600'
+
+
+def test_a_line_number_of_any_length_is_none_or_one() -> None:
+    line = '{"level":"warn","timestamp":"2026-01-01T00:00:00Z","fields":{"line":"%s"}}'
+    assert parse_line(line % '7', NOW).more['line'] == 7
+    assert parse_line(line % ('7' * 5000), NOW).more['line'] is None
 
 
 @given(st.text())
