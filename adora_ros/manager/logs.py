@@ -145,9 +145,12 @@ class LogPump:
         self._closing.set()
         self._wake()
         self._thread.join(timeout)
+        if self._wake_write >= 0 and not self._thread.is_alive():
+            os.close(self._wake_write)
+            self._wake_write = -1
 
     def _wake(self) -> None:
-        with contextlib.suppress(BlockingIOError):
+        with contextlib.suppress(OSError):  # it is awake already, or has ended
             os.write(self._wake_write, b'.')
 
     def _run(self) -> None:
@@ -160,7 +163,10 @@ class LogPump:
                 else:
                     self._serve(key.data)
             if self._closing.is_set() and not ready and self._new.empty():
-                return
+                break
+        for key in tuple(self._selector.get_map().values()):
+            os.close(key.fd)
+        self._selector.close()
 
     def _take_new(self) -> None:
         while True:

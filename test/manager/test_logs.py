@@ -72,6 +72,17 @@ def close(*fds: int) -> None:
         os.close(fd)
 
 
+def test_a_pump_gives_back_what_it_takes(tmp_path: Path) -> None:
+    before = descriptors()
+    sink = Sink(tmp_path)
+    out, err = sink.attach()
+    sink.pump.close()
+    sink.pump.write(sink.file, 'too late')
+    close(out, err)
+    sink.file.close()
+    assert descriptors() == before
+
+
 def test_lines_reach_the_file_and_the_listener(sink: Sink) -> None:
     out, err = sink.attach()
     put(out, b'one\ntwo\n')
