@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from adora_ros.errors import AdoraError, DataflowError, ManagerError
 from adora_ros.manager.commands import Commands
 from adora_ros.manager.events import DataflowStatus, EventKind, Level, ManagerEvent, NodeStatus
-from adora_ros.manager.incarnation import stop_ladder
+from adora_ros.manager.incarnation import SIGKILL_SHARE, stop_ladder
 from adora_ros.manager.journal import Journal
 from adora_ros.manager.logfile import LogFile
 from adora_ros.manager.logs import LogPump
@@ -93,6 +93,7 @@ class Manager:
         self._signals: list[int] = []
         self._interrupted = False
         self._closing = False
+        self._watching: asyncio.Task[None] | None = None
         self._status_due: asyncio.TimerHandle | None = None
 
     # The whole
@@ -159,6 +160,8 @@ class Manager:
             self._end('the manager ends')
             await self._idle.wait()
             ticker.cancel()
+        if self._watching is not None:
+            await self._watching
         await self._trigger(self._ros.node.end)
         return self._outcome()
 
@@ -309,15 +312,23 @@ class Manager:
 
     def _limit_grace(self, run: Run, grace: float | None) -> None:
         """Skip to SIGTERM after ``grace`` seconds, and to SIGKILL half as long later."""
-        if grace is None:
-            return
-        if grace > 0:
-            self._loop.call_later(grace, lambda: run.hurry(kill=False))
-            self._loop.call_later(grace * 1.5, lambda: run.hurry(kill=True))
-        else:
-            run.hurry(kill=True)
+        if grace is not None:
+            self._loop.call_later(grace, functools.partial(run.hurry, kill=False))
+            self._loop.call_later(grace * SIGKILL_SHARE, functools.partial(run.hurry, kill=True))
 
     async def _watch(self, run: Run) -> None:
+        """Wait for the end of a run, and let whoever waits for it go on."""
+        try:
+            await self._wind_up(run)
+        finally:
+            self._run = None
+            self._idle.set()
+            if self._closing or (self._options.autostart and not self._kept):
+                self._done.set()
+        if not (self._done.is_set() or run.supervisor.stopping):
+            await self._trigger(self._ros.node.stand_down)
+
+    async def _wind_up(self, run: Run) -> None:
         """Wait for the end of a run and leave nothing of it."""
         self._result = await run.wait()
         if self._run_file is not None:
@@ -330,11 +341,6 @@ class Manager:
         self._pump.release(self._log)
         await self._reporting.end()
         dds.clean_segments()
-        self._idle.set()
-        if self._closing or (self._options.autostart and not self._kept):
-            self._done.set()
-        elif not run.supervisor.stopping:
-            await self._trigger(self._ros.node.stand_down)
 
     # Events and status
 

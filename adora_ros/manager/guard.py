@@ -14,6 +14,8 @@ from adora_ros.transport.contract import RUN_VARIABLE
 if TYPE_CHECKING:
     import asyncio
 
+RETRY = 1.0
+"""Seconds after which a guardian that could not be started is started again."""
 _SCRIPT = Path(__file__).with_name('guardian.py')
 
 
@@ -32,6 +34,7 @@ class Guard:
         self._arguments = [f'{RUN_VARIABLE}={mark}', *([] if folder is None else [str(folder)])]
         self._loop = loop
         self._groups: dict[int, bool] = {}
+        self._retry: asyncio.TimerHandle | None = None
         self._start()
 
     @property
@@ -60,9 +63,10 @@ class Guard:
 
         One that has not ended after ``timeout`` seconds is killed.
         """
-        self._loop.remove_reader(self._pidfd)
-        os.close(self._pidfd)
-        os.close(self._pipe)
+        if self._retry is not None:
+            self._retry.cancel()
+            return
+        self._let_go()
         try:
             await self._loop.run_in_executor(None, self._process.wait, timeout)
         except subprocess.TimeoutExpired:
@@ -70,34 +74,56 @@ class Guard:
             self._process.wait()
 
     def _start(self) -> None:
-        read, self._pipe = os.pipe2(os.O_CLOEXEC)
-        self._process = subprocess.Popen(
-            [sys.executable, '-I', '-S', str(_SCRIPT), *self._arguments],
-            stdin=read,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            cwd='/',
-            env={},
-        )
-        os.close(read)
-        os.set_blocking(self._pipe, False)
-        self._pidfd = os.pidfd_open(self._process.pid)
+        with contextlib.ExitStack() as undo:
+            read, write = os.pipe2(os.O_CLOEXEC)
+            undo.callback(os.close, write)
+            try:
+                process = subprocess.Popen(
+                    [sys.executable, '-I', '-S', str(_SCRIPT), *self._arguments],
+                    stdin=read,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                    cwd='/',
+                    env={},
+                )
+            finally:
+                os.close(read)
+            undo.callback(process.wait)
+            undo.callback(process.kill)
+            self._pidfd = os.pidfd_open(process.pid)
+            undo.pop_all()
+        os.set_blocking(write, False)
+        self._pipe, self._process = write, process
         self._loop.add_reader(self._pidfd, self._restart)
         for group in self._groups:
             self._announce(group)
+
+    def _let_go(self) -> None:
+        """Close the guardian's pipe, which lets it end, and no longer wait for its end."""
+        self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        os.close(self._pipe)
 
     def _announce(self, group: int) -> None:
         self._write(f'{"!" if self._groups[group] else "+"}{group}\n')
 
     def _restart(self) -> None:
-        self._loop.remove_reader(self._pidfd)
-        os.close(self._pidfd)
-        os.close(self._pipe)
+        """Replace a guardian that has died."""
+        self._let_go()
         self._process.wait()
-        self._start()
+        self._start_again()
+
+    def _start_again(self) -> None:
+        """Start a guardian; where there is no file descriptor or process left for it, try again later."""
+        self._retry = None
+        try:
+            self._start()
+        except OSError:
+            self._retry = self._loop.call_later(RETRY, self._start_again)
 
     def _write(self, line: str) -> None:
-        """Tell the guardian; one that has just died is told everything again by its replacement."""
-        with contextlib.suppress(BrokenPipeError):
-            os.write(self._pipe, line.encode())
+        """Tell the guardian; one that has just died is told everything by its replacement."""
+        if self._retry is None:
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self._pipe, line.encode())

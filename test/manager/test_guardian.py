@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
 import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +19,7 @@ import pytest
 from adora_ros.manager import guardian
 from adora_ros.manager.guard import Guard
 from adora_ros.transport.contract import RUN_VARIABLE
+from manager.harness import descriptors
 from support import eventually, processes_with
 
 if TYPE_CHECKING:
@@ -132,6 +136,51 @@ def test_a_guardian_that_is_killed_is_replaced_and_told_everything() -> None:
     with node:
         asyncio.run(asyncio.wait_for(replaced(), 20.0))
         assert node.wait(5.0) == -signal.SIGKILL
+
+
+def test_a_guardian_that_cannot_be_replaced_at_once_is_replaced_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr('adora_ros.manager.guard.RETRY', 0.05)
+    node = subprocess.Popen([sys.executable, '-I', '-S', '-c', SLEEP], start_new_session=True, stdout=subprocess.PIPE)
+
+    async def replaced() -> None:
+        guard = Guard(uuid.uuid4().hex, asyncio.get_running_loop())
+        first = guard.pid
+        with without_descriptors():
+            await killed(guard)
+            guard.add(node.pid, interrupt=False)
+            assert guard.pid == first
+        await asyncio.to_thread(eventually, lambda: guard.pid != first)
+        await guard.close()
+        assert node.wait(5.0) == -signal.SIGKILL
+
+    async def closed() -> None:
+        guard = Guard(uuid.uuid4().hex, asyncio.get_running_loop())
+        with without_descriptors():
+            await killed(guard)
+            await guard.close()
+
+    with node:
+        asyncio.run(asyncio.wait_for(replaced(), 20.0))
+    before = descriptors()
+    asyncio.run(asyncio.wait_for(closed(), 20.0))
+    assert descriptors() == before
+
+
+async def killed(guard: Guard) -> None:
+    """Kill a guardian, and wait until that has been noticed."""
+    os.kill(guard.pid, signal.SIGKILL)
+    await asyncio.to_thread(eventually, lambda: not Path(f'/proc/{guard.pid}').exists())
+
+
+@contextlib.contextmanager
+def without_descriptors() -> Iterator[None]:
+    """Let this process open no file meanwhile."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_closing_kills_what_is_marked_and_not_what_was_removed() -> None:
