@@ -8,6 +8,7 @@ generation, which changes only under the writer's lock: what it compares equal s
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import re
@@ -129,8 +130,13 @@ class RingFile:
         return self._maps[extent.offset]
 
     def _usage(self) -> int:
-        with os.scandir(self._folder) as entries:
-            return sum(entry.stat(follow_symlinks=False).st_blocks for entry in entries) * 512
+        """Return the bytes that all files of the folder take; the manager removes those of nodes that have ended."""
+        blocks = 0
+        with contextlib.suppress(FileNotFoundError), os.scandir(self._folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(FileNotFoundError):
+                    blocks += entry.stat(follow_symlinks=False).st_blocks
+        return blocks * 512
 
 
 class Draft:

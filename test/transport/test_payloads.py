@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -128,6 +129,25 @@ def test_a_stock_tool_sees_where_the_value_is_and_a_port_takes_what_it_decoded(f
     assert 'adora topic echo' in dimension.label
     assert dimension.size == MIB
     assert link.receive(plain).value.equals(pa.array(np.frombuffer(b'x' * MIB, np.uint8)))
+
+
+def test_files_of_nodes_that_end_may_go_at_any_moment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = Link(folder)
+    gone = folder / 'other.0.0'
+    gone.write_bytes(b'x' * 8192)
+    listing = os.scandir
+
+    @contextlib.contextmanager
+    def listed(path: Path) -> Iterator[Any]:
+        with listing(path) as entries:
+            found = list(entries)
+        gone.unlink(missing_ok=True)  # by the manager, in the middle of it
+        yield iter(found)
+
+    monkeypatch.setattr(os, 'scandir', listed)
+    assert len(link.receive(link.send(b'x' * MIB)).value) == MIB
+    assert not gone.exists()
+    assert link.counts.fallbacks == 0
 
 
 def test_files_are_for_their_user_only(folder: Path) -> None:
