@@ -23,6 +23,10 @@ START = 'start'
 """The parameter by which a waiting manager is given a share of a dataflow."""
 
 
+KEPT_ENDS = 100
+"""Ends that a report tells of: a machine that never stops must not have more and more to say."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class MachineReport:
     """What a waiting manager says.
@@ -32,9 +36,9 @@ class MachineReport:
         hostname: What the machine calls itself.
         node: Full name of its node.
         named: Whether the machine was given its name, or goes by that of the host and takes nodes that name none.
-        runs: The uuids of all dataflows of which it was given a share in its life.
-        ended: What became of those whose managers have ended, by uuid: why it failed, empty if it did not. It counts
-            where the manager itself has not been heard.
+        runs: The uuids of the dataflows of which it was given a share: of all that go on, and of those in ``ended``.
+        ended: What became of the last :data:`KEPT_ENDS` whose managers have ended, by uuid: why it failed, empty if it
+            did not. It counts where the manager itself has not been heard.
         leaving: Whether it ends.
 
     """
@@ -71,6 +75,21 @@ class Start:
 def node_name(machine: str) -> str:
     """Return the name of a machine's waiting manager in the namespace ``/adora``."""
     return f'machine_{ros_name(machine)}'
+
+
+def with_end(report: MachineReport, run: str, error: str) -> MachineReport:
+    """Return a report that also tells of an end; the oldest ones that it told of may be gone from it.
+
+    Args:
+        report: What was said before.
+        run: The uuid of a dataflow that is among its runs.
+        error: Why it failed; empty if it did not.
+
+    """
+    ended = {**report.ended, run: error}
+    kept = dict(list(ended.items())[-KEPT_ENDS:])
+    runs = tuple(each for each in report.runs if each in kept or each not in ended)
+    return dataclasses.replace(report, runs=runs, ended=kept)
 
 
 def encode(item: MachineReport | Start) -> str:

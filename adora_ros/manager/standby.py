@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import dataclasses
 import os
 import signal
@@ -142,11 +143,12 @@ class Standby:
         try:
             await done.wait()
             for manager in self._managers.values():
-                manager.terminate()
+                with contextlib.suppress(ProcessLookupError):
+                    manager.terminate()
             await asyncio.gather(*self._tasks)
         finally:
             beating.cancel()
-            self._change(leaving=True)
+            self._say(dataclasses.replace(self._report, leaving=True))
             await self._loop.run_in_executor(None, self._ros.close)
 
     async def _beat(self) -> None:
@@ -154,9 +156,9 @@ class Standby:
             self._node.report(self._report)
             await asyncio.sleep(self._node.period)
 
-    def _change(self, **fields: object) -> None:
-        self._report = dataclasses.replace(self._report, **fields)  # type: ignore[arg-type] # as dataclasses has it
-        self._node.report(self._report)
+    def _say(self, report: MachineReport) -> None:
+        self._report = report
+        self._node.report(report)
 
     # Starting
 
@@ -179,18 +181,22 @@ class Standby:
         folder = dataflow_folder(start.name)
         stem = f'.{start.run}-{machines.node_name(self._machine)}'  # machines may share the folder
         file, complaints = folder / f'{stem}.json', folder / f'{stem}.err'
-        file.write_text(start.descriptor, encoding='utf-8')
-        with complaints.open('wb') as sink:
-            manager = await asyncio.create_subprocess_exec(
-                *self._command(start, file, place),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=sink,
-                start_new_session=True,
-            )
+        with contextlib.ExitStack() as undo:
+            undo.callback(complaints.unlink, missing_ok=True)
+            undo.callback(file.unlink, missing_ok=True)
+            file.write_text(start.descriptor, encoding='utf-8')
+            with complaints.open('wb') as sink:
+                manager = await asyncio.create_subprocess_exec(
+                    *self._command(start, file, place),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=sink,
+                    start_new_session=True,
+                )
+            undo.pop_all()
         self._managers[start.run] = manager
         self._log.info(f'starts its share of dataflow {start.name} ({start.run}, pid {manager.pid})')
-        self._change(runs=(*self._report.runs, start.run))
+        self._say(dataclasses.replace(self._report, runs=(*self._report.runs, start.run)))
         task = self._loop.create_task(self._watch(start, manager, file, complaints))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -214,7 +220,7 @@ class Standby:
         why = ''
         if code not in WELL:
             why = f'its manager ended: {_killed_by(-code) if code < 0 else said or f"exit code {code}"}'
-        self._change(ended={**self._report.ended, start.run: why})
+        self._say(machines.with_end(self._report, start.run, why))
 
 
 def _place(start: Start) -> Path:

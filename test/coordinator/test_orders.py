@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -209,3 +210,12 @@ def test_reports_and_starts_survive_their_encoding() -> None:
 def test_what_is_no_start(text: str) -> None:
     with pytest.raises(TransportError):
         machines.decode_start(text)
+
+
+def test_a_machine_that_never_stops_has_no_more_and_more_to_say() -> None:
+    said = MachineReport(machine='A', hostname='h', node='/adora/machine_A', named=True, runs=('goes on',))
+    for number in range(machines.KEPT_ENDS + 5):
+        said = machines.with_end(dataclasses.replace(said, runs=(*said.runs, f'run {number}')), f'run {number}', 'why')
+    last = [f'run {number}' for number in range(5, machines.KEPT_ENDS + 5)]
+    assert said.runs == ('goes on', *last)
+    assert said.ended == dict.fromkeys(last, 'why')
