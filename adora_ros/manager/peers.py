@@ -149,6 +149,7 @@ class Peers:
         self._seq = 0
         self._heard: dict[str, int] = {}
         self._acknowledged: dict[str, int] = {}
+        self._lives: dict[str, str] = {}
         self._silent = set(elsewhere)
         self._moved = asyncio.Event()
         self._publisher = node.create_publisher(String, TOPIC, WRITER_QOS)
@@ -259,6 +260,9 @@ class Peers:
         if life == self._life or self._owner is None:
             return
         self._silent.difference_update(nodes)
+        former, self._lives[machine] = self._lives.get(machine, life), life
+        if former != life:
+            self._acknowledged.pop(former, None)  # that manager was killed, and hears nothing any more
         self._acknowledged[life] = acknowledged
         if left:
             del self._acknowledged[life]  # it may be gone before it can say so

@@ -42,6 +42,12 @@ class Bus:
         for callback in tuple(self._listening.get(topic, ())):
             callback(message)
 
+    def kill(self, victim: Peers) -> None:
+        """Have a manager hear and say nothing any more."""
+        for callbacks in self._listening.values():
+            callbacks[:] = [each for each in callbacks if getattr(each, '__self__', None) is not victim]
+        self.leave(victim._publisher)
+
     def leave(self, sender: object) -> None:
         """Keep nothing of a sender that is gone."""
         self._last.pop(sender, None)
@@ -146,6 +152,22 @@ def test_who_is_done_leaves_when_the_others_know_and_not_before() -> None:
         assert (heard.nodes['a'].state, heard.nodes['a'].reason) == (NodeState.FAILED, 'exit code 3')
         second.note('b', state=NodeState.FINISHED)
         await asyncio.wait_for(second.close(30.0), 5.0)  # A has left, and is not waited for
+
+    run(work)
+
+
+def test_a_manager_that_was_killed_is_not_waited_for_once_it_has_a_successor() -> None:
+    async def work() -> None:
+        bus = Bus()
+        killed, _ = machine(bus, 'B', 'b', {'a': 'A'})
+        first, _ = machine(bus, 'A', 'a', {'b': 'B'})
+        await settle()
+        bus.kill(killed)
+        machine(bus, 'B', 'b', {'a': 'A'})
+        await settle()
+        first.note('a', state=NodeState.FINISHED)
+        await settle()
+        await asyncio.wait_for(first.close(30.0), 5.0)
 
     run(work)
 
