@@ -149,14 +149,19 @@ class InputTracker(inputs.InputTracker):
             if on_incompatible_qos is not None:
                 caller.post(functools.partial(on_incompatible_qos, policy))
 
-        entry.subscription = node.create_subscription(
-            msg_type,
-            topic,
-            self._noting(entry, callback),
-            qos_profile,
-            event_callbacks=with_incompatible_qos(event_callbacks, incompatible),
-            **options,
-        )
+        try:
+            entry.subscription = node.create_subscription(
+                msg_type,
+                topic,
+                self._noting(entry, callback),
+                qos_profile,
+                event_callbacks=with_incompatible_qos(event_callbacks, incompatible),
+                **options,
+            )
+        except BaseException:
+            with self._changed:
+                del self._entries[name]
+            raise
         entry.topic = entry.subscription.topic_name
         entry.source = entry.source or self._source_of_topic.get(entry.topic)
         with self._changed:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from std_msgs.msg import String
@@ -268,6 +269,14 @@ def test_what_is_tracked_twice_or_without_a_node_is_an_error(single: Turning) ->
     tracker.destroy()
     with pytest.raises(NodeError, match='has no node: make one with'):
         InputTracker(['image']).create_subscription(String, 'cmd', print, 10)
+
+
+def test_a_subscription_that_cannot_be_made_leaves_its_name_free(single: Turning) -> None:
+    tracker = InputTracker(single.node('base'))
+    with pytest.raises(InvalidTopicNameException):
+        tracker.create_subscription(String, 'a topic', print, 10, input_id='cmd')
+    tracker.create_subscription(String, 'topic', print, 10, input_id='cmd')
+    tracker.destroy()
 
 
 def test_a_process_that_stood_still_was_not_silent(single: Turning) -> None:
