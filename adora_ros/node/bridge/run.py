@@ -76,8 +76,8 @@ def _take(node: BridgeNode, link: Link, event: Event) -> None:
     if isinstance(event, Input):
         try:
             link.on_input(event)
-        except TransportError as error:
-            node.log_error(f'a value of input `{event.id}` is dropped: {error}')
+        except (TransportError, RuntimeError) as error:  # RCLError: a full history is no reason to end a node
+            node.log_error(f'a value of input `{event.id}` is dropped: {" ".join(str(error).split())}')
     elif isinstance(event, Stop):
         while event.cause is StopCause.ALL_INPUTS_CLOSED and link.busy():
             node.alive()
