@@ -83,12 +83,18 @@ GROUPS = {
         'is_restart',
         'restart_count',
         'timestamp',
+        'stop_dataflow',
         'ros_node',
         'close',
     ),
 }
 
-OURS = frozenset({'events', 'next_event', 'recv_service_response', 'recv_action_result', 'ros_node', 'close'})
+OURS = frozenset(
+    {
+        *('events', 'next_event', 'recv_service_response', 'recv_action_result'),
+        *('stop_dataflow', 'ros_node', 'close'),
+    }
+)
 """What dora's Python API does not have."""
 
 EXAMPLES = (
@@ -209,8 +215,11 @@ def failures() -> Iterator[str]:
         'UnsupportedError',
     ):
         kind = getattr(errors, name)
-        base = next(b.__name__ for b in kind.__mro__ if b.__module__ == 'builtins')
-        rows.append(f'| `{name}` | `{base}` | {" ".join((kind.__doc__ or "").split())} |')
+        known = [base for base in kind.__mro__ if base.__module__ == 'builtins']
+        bases = [base.__name__ for base in known if not any(base in other.__mro__[1:] for other in known)]
+        rows.append(
+            f'| `{name}` | {", ".join(f"`{base}`" for base in bases)} | {" ".join((kind.__doc__ or "").split())} |'
+        )
     yield '\n'.join(rows)
 
 

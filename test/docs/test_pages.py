@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import node_api
+from adora_ros.node import Node
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,6 +48,11 @@ def run_page(name: str, folder: Path) -> str:
 def test_the_page_on_the_node_api_is_made_from_the_code() -> None:
     page = (ROOT / 'docs' / 'node-api.md').read_text(encoding='utf-8')
     assert page == node_api.page(), 'run python scripts/node_api.py > docs/node-api.md'
+
+
+def test_the_page_on_the_node_api_leaves_nothing_out() -> None:
+    described = {name for names in node_api.GROUPS.values() for name in names}
+    assert {name for name in dir(Node) if not name.startswith('_')} - described == set()
 
 
 def test_migrating_from_dora(tmp_path: Path) -> None:
