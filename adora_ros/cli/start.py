@@ -245,6 +245,4 @@ def manager_command(options: Options, address: str) -> list[str]:
         command.append(f'--{"" if options.exit_when_nodes_finish else "no-"}exit-when-nodes-finish')
     if options.stop_after is not None:
         command += ['--stop-after', f'{options.stop_after}s']
-    if options.exit_when_nodes_finish is not None:
-        command += [f'--{"" if options.exit_when_nodes_finish else "no-"}exit-when-nodes-finish']
     return command

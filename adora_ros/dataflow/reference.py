@@ -106,9 +106,8 @@ _SIZE = ['string', 'integer']
 def reference() -> str:
     """Return the page."""
     parts = [INTRODUCTION]
-    definitions = _definitions()
     for name, heading in SECTIONS.items():
-        parts.append('\n'.join([f'## {heading}', '', *_intro(name), *_table(name, definitions), '']))
+        parts.append('\n'.join([f'## {heading}', '', *_intro(name), *_table(name), '']))
     return '\n'.join(parts)
 
 
@@ -142,8 +141,7 @@ def _intro(name: str) -> list[str]:
     return [f'Keys beside those of [{SECTIONS[base].lower()}](#{_anchor(SECTIONS[base])}).', ''] if base else []
 
 
-def _table(name: str, definitions: dict[str, Any]) -> Iterator[str]:
-    del definitions
+def _table(name: str) -> Iterator[str]:
     yield '| key | type | unit | default | meaning | example |'
     yield '|---|---|---|---|---|---|'
     for own, key, details, required in rows():

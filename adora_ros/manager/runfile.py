@@ -87,7 +87,8 @@ class RunFile:
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.write(fd, json.dumps(dataclasses.asdict(facts), indent=1).encode())
+            with os.fdopen(fd, 'wb', closefd=False) as file:  # which goes on where a write ends early
+                file.write(json.dumps(dataclasses.asdict(facts), indent=1).encode())
             draft.rename(self._folder / RUN_FILE)
         except OSError:
             os.close(fd)
