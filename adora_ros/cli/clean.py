@@ -55,6 +55,8 @@ def clean(arguments: argparse.Namespace) -> int:
         try:
             if not arguments.dry_run:
                 remains.remove()
+        except FileNotFoundError:
+            continue  # somebody else has removed it
         except OSError as error:
             failures.append(f'{remains.path}: {error.strerror}')
             continue
@@ -90,7 +92,7 @@ def _find(older_than: float) -> Iterator[Remains]:
 def _logs(older_than: float) -> Iterator[Remains]:
     now = time.time()
     for run in reversed(all_runs()):
-        if not run.is_live and now - _last_change(run.folder) > older_than:
+        if not run.is_live and now - _last_change(run.folder, now) > older_than:
             ended = run.facts.ended or 'without having noted its end'
             yield Remains(
                 path=run.folder,
@@ -100,13 +102,24 @@ def _logs(older_than: float) -> Iterator[Remains]:
             )
     for root in roots():
         for draft in root.glob('*/start-*.log'):
-            if now - draft.stat().st_mtime > DRAFT_AGE:
+            if now - _changed(draft, now) > DRAFT_AGE:
                 yield Remains(path=draft, what='of a start that failed', size=_size(draft), remove=draft.unlink)
 
 
-def _last_change(folder: Path) -> float:
-    """Return the wall time at which something in a folder was last written."""
-    return max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
+def _last_change(folder: Path, now: float) -> float:
+    """Return the wall time at which something in a folder was last written; ``now`` if it is gone."""
+    try:
+        return max(_changed(path, now) for path in (folder, *folder.iterdir()))
+    except FileNotFoundError:
+        return now
+
+
+def _changed(path: Path, now: float) -> float:
+    """Return the wall time at which a file or folder was last written; ``now`` if it is gone."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return now
 
 
 def _size(path: Path) -> int:

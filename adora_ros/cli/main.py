@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import io
 import os
 import signal
 import sys
@@ -48,6 +49,9 @@ def guarded(command: Command, arguments: argparse.Namespace, *, program: str) ->
     """Run a command; print what it expects to go wrong as lines on the standard error, and return the exit code."""
     if sys.stdout is None:  # started with the standard output closed
         sys.stdout = Path(os.devnull).open('w', encoding='utf-8')  # noqa: SIM115 - it stays open
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors='backslashreplace')  # what the encoding of the locale has no characters for
     try:
         code = command(arguments)
         sys.stdout.flush()
@@ -58,6 +62,11 @@ def guarded(command: Command, arguments: argparse.Namespace, *, program: str) ->
     except AdoraError as error:
         sys.stderr.write(_complaint(error, program))
         return NOT_DONE if isinstance(error, CommandError) else BAD_INPUT
+    except OSError as error:
+        if error.filename is None:
+            raise
+        sys.stderr.write(f'{program}: error: {error.filename}: {error.strerror}\n')
+        return NOT_DONE
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     return code
