@@ -23,6 +23,7 @@ from adora_ros.manager.eventstream import EventStream
 from adora_ros.manager.options import Listener, Options, Outcome
 from adora_ros.manager.processes import hold_stop_signals
 from adora_ros.manager.warm import WarmStarts
+from adora_ros.warm import ending
 
 if TYPE_CHECKING:
     import argparse
@@ -57,6 +58,8 @@ def _run(options: Options, arguments: argparse.Namespace, dataflow: Dataflow | N
     from adora_ros.manager.app import Manager  # noqa: PLC0415 - it needs rclpy, which nothing else here does
 
     gc.freeze()  # what has been imported stays: no search for garbage in it, above all not at the end
+    ending.prepare()
+    ending.spare_loaded_modules()
     is_terminal = sys.stdout.isatty()
     ink = Ink(color=wants_color(ColorMode(arguments.color), is_terminal=is_terminal))
     width = max((len(node.id) for node in dataflow.nodes), default=0) if dataflow is not None else 0

@@ -330,7 +330,10 @@ class Manager:
 
     async def _wind_up(self, run: Run) -> None:
         """Wait for the end of a run and leave nothing of it."""
-        self._result = await run.wait()
+        await run.wait()
+        if self._closing and self._warm is not None:
+            self._warm.dismiss()
+        self._result = await run.close()
         if self._run_file is not None:
             self._run_file.end(stamp=label(), error=self._result.error)
         self._counters = run.counters

@@ -144,9 +144,12 @@ class Run:
             self._reported = self.counters
             self._journal.write(EventKind.STATS, f'fault tolerance stats {self.counters}')
 
-    async def wait(self) -> Result:
-        """Wait for the end of all nodes, clean up, and return how it went."""
+    async def wait(self) -> None:
+        """Wait for the end of all nodes."""
         await self._ended.wait()
+
+    async def close(self) -> Result:
+        """Clean up after the last node, and return how it went."""
         self._bring_up.close()
         await self._peers.close(PEERS_PATIENCE_STOP if self.supervisor.stopping else PEERS_PATIENCE)
         self._stragglers.close()

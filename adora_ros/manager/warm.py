@@ -86,6 +86,12 @@ class WarmStarts:
         else:
             self._watch(self._process)
 
+    def dismiss(self) -> None:
+        """Have the warm process end while there is something else to do before :meth:`close`; no start may follow."""
+        if self._process is not None:
+            self._loop.remove_reader(self._process.pidfd)
+            self._process.kill()
+
     def close(self) -> None:
         """End the warm process."""
         process, self._process = self._process, None
