@@ -204,6 +204,25 @@ def test_a_reopened_input_recovers_with_its_next_message_which_is_no_recovery_fr
     assert (dog.input_timeouts, dog.cb_recoveries) == (0, 0)
 
 
+def test_an_input_that_silence_closed_is_expected_again_once_its_source_is_back() -> None:
+    dog = watchdog(image=0.5)
+    dog.activate(0.0)
+    assert dog.revive('image', 0.0) is False
+    dog.message('image', 0.0)
+    assert dog.revive('image', 0.1) is False
+    dog.expire(0.5)
+    assert dog.revive('image', 2.0) is True
+    assert dog.state('image') is InputState.HEALTHY
+    assert dog.next_deadline() == 2.5
+    assert dog.expire(2.5) == (Expired('image', 0.5),)
+    dog.deactivate()
+    assert dog.revive('image', 3.0) is False
+    dog.activate(4.0)
+    dog.close('image')
+    assert dog.revive('image', 5.0) is False
+    assert dog.revive('other', 5.0) is False
+
+
 def test_an_input_without_limits_is_not_watched() -> None:
     dog = watchdog(image=0.5)
     dog.activate(0.0)
