@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from adora_ros.cli.completion import complete_run, complete_running
-from adora_ros.cli.values import ColorMode, count, duration, variable
+from adora_ros.cli.values import ColorMode, count, duration, name, variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what every way to start a manager takes."""
     run = parser.add_argument_group('the run')
-    run.add_argument('--name', metavar='NAME', help="name of the dataflow and its namespace (default: the file's stem)")
+    run.add_argument(
+        '--name', metavar='NAME', type=name, help="name of the dataflow and its namespace (default: the file's stem)"
+    )
     run.add_argument('--machine', metavar='NAME', default='', help='name of this machine in `deploy.machine`')
     run.add_argument(
         '--namespace',
@@ -110,6 +112,11 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         type=duration,
         help='stop the dataflow after this time, such as 25, 25s, 500ms, 2m or 1h; exits with 0 if no node failed',
     )
+
+
+def add_name(parser: argparse.ArgumentParser) -> None:
+    """Add the name of the dataflow, for what does not run it."""
+    parser.add_argument('--name', metavar='NAME', type=name, help="name of the dataflow (default: the file's stem)")
 
 
 def fill_start(parser: argparse.ArgumentParser) -> None:
@@ -234,7 +241,7 @@ def fill_node(parser: argparse.ArgumentParser) -> None:
 
 def fill_build(parser: argparse.ArgumentParser) -> None:
     """Add what ``build`` takes, but for the file."""
-    parser.add_argument('--name', metavar='NAME', help="name of the dataflow (default: the file's stem)")
+    add_name(parser)
     parser.add_argument(
         '-n', '--node', metavar='NODE', action='append', default=[], help='only this node; may be repeated'
     )
@@ -308,4 +315,4 @@ def _finish(
     )
     parser.epilog = ANSWERS
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.set_defaults(command=command)
+    parser.set_defaults(command=command, parser=parser)

@@ -117,7 +117,7 @@ def _last_change(folder: Path, now: float) -> float:
 def _changed(path: Path, now: float) -> float:
     """Return the wall time at which a file or folder was last written; ``now`` if it is gone."""
     try:
-        return path.stat().st_mtime
+        return path.lstat().st_mtime
     except FileNotFoundError:
         return now
 

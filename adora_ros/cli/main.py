@@ -14,6 +14,7 @@ from pathlib import Path
 from adora_ros.cli import arguments as operate
 from adora_ros.cli.arguments import later
 from adora_ros.cli.completion import complete_dataflow
+from adora_ros.cli.values import is_text
 from adora_ros.errors import AdoraError, CommandError
 
 EXIT_CODES = """\
@@ -41,14 +42,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Its arguments, without the program's name; by default those of the process.
 
     """
-    arguments = parser().parse_args(argv)
+    arguments, unknown = parser().parse_known_args(argv)
+    if unknown:
+        chosen: argparse.ArgumentParser = arguments.parser
+        chosen.error(f'unrecognized arguments: {" ".join(unknown)}{_nearest(unknown[0], chosen)}')
     return guarded(arguments.command, arguments, program='adora')
+
+
+def _nearest(option: str, parser: argparse.ArgumentParser) -> str:
+    """Return what option of a command may have been meant, or where to read of all."""
+    from adora_ros.dataflow.problems import nearest  # noqa: PLC0415 - what it brings is only for those who mistype
+
+    known = [each for action in parser._actions for each in action.option_strings]  # noqa: SLF001 - argparse tells nobody
+    return nearest(option.partition('=')[0], known) or f'; see `{parser.prog} --help`'
 
 
 def guarded(command: Command, arguments: argparse.Namespace, *, program: str) -> int:
     """Run a command; print what it expects to go wrong as lines on the standard error, and return the exit code."""
     if sys.stdout is None:  # started with the standard output closed
         sys.stdout = Path(os.devnull).open('w', encoding='utf-8')  # noqa: SIM115 - it stays open
+    garbled = next((text for text in sys.argv if not is_text(text)), None)
+    if garbled is not None:
+        sys.stderr.write(
+            f'{program}: error: {garbled!a} is not text in UTF-8, which is all that ROS 2 takes; rename it\n'
+        )
+        return BAD_INPUT
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors='backslashreplace')  # what the encoding of the locale has no characters for
@@ -97,7 +115,9 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     """Add the commands; the one that was chosen is then in ``command`` of what is parsed, for :func:`guarded`."""
     commands = parser.add_subparsers(title='commands', metavar='COMMAND', required=True)
     for name, (text, fill) in _COMMANDS.items():
-        fill(commands.add_parser(name, help=text, description=f'{text[0].upper()}{text[1:]}.'))
+        made = commands.add_parser(name, help=text, description=f'{text[0].upper()}{text[1:]}.')
+        made.set_defaults(parser=made)
+        fill(made)
 
 
 def _version() -> str:
@@ -127,14 +147,14 @@ def _fill_build(parser: argparse.ArgumentParser) -> None:
 
 def _fill_validate(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
-    _add_name(parser)
+    operate.add_name(parser)
     parser.add_argument('--strict-types', action='store_true', help='take types that do not fit for errors')
     parser.set_defaults(command=later('files', 'validate'))
 
 
 def _fill_graph(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
-    _add_name(parser)
+    operate.add_name(parser)
     parser.add_argument('--open', action='store_true', help='show it as a page in a browser')
     parser.add_argument(
         '--output', metavar='FILE', type=Path, help='write to FILE instead: a page if it ends in .html, else Mermaid'
@@ -149,10 +169,6 @@ def _fill_schema(parser: argparse.ArgumentParser) -> None:
 def _add_file(parser: argparse.ArgumentParser) -> None:
     file = parser.add_argument('file', metavar='FILE', help='the dataflow, a YAML file')
     file.completer = complete_dataflow  # type: ignore[attr-defined] # where argcomplete looks for it
-
-
-def _add_name(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--name', metavar='NAME', help="name of the dataflow (default: the file's stem)")
 
 
 _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {

@@ -20,6 +20,15 @@ class ColorMode(str, Enum):
     NEVER = 'never'
 
 
+def is_text(text: str) -> bool:
+    """Return whether what the system has as a text is one, and not bytes of another encoding in its place."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def duration(text: str) -> float:
     """Return the seconds that a duration such as ``25``, ``25s``, ``500ms``, ``2m`` or ``1.5h`` stands for.
 
@@ -49,6 +58,19 @@ def count(text: str) -> int:
         msg = f'`{text}` is not a whole number above zero'
         raise argparse.ArgumentTypeError(msg)
     return int(text)
+
+
+def name(text: str) -> str:
+    """Return a name.
+
+    Raises:
+        argparse.ArgumentTypeError: it is empty.
+
+    """
+    if not text.strip():
+        msg = 'the name is empty; leave it out for the default'
+        raise argparse.ArgumentTypeError(msg)
+    return text
 
 
 def variable(text: str) -> tuple[str, str]:

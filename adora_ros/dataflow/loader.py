@@ -58,8 +58,11 @@ def read(file: Path) -> str:
     """
     try:
         raw = file.read_bytes()
+        str(file.absolute()).encode()
     except OSError as error:
         raise _at(file, 1, 1, f'cannot be read: {error.strerror}') from error
+    except UnicodeEncodeError as error:
+        raise _at(file, 1, 1, 'its path is not text in UTF-8, which is all that ROS 2 takes; rename it') from error
     try:
         return raw.decode('utf-8-sig')
     except UnicodeDecodeError as error:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PYTHON_SUFFIX = '.py'
+DATAFLOW_SUFFIXES = ('.yml', '.yaml')
+"""Of files that are hardly meant where a program is not there."""
 
 
 def find_program(text: str, directory: Path, env: Mapping[str, str]) -> Path:
@@ -91,4 +93,5 @@ def _missing(path: Path) -> str:
 
 def _neighbour(path: Path) -> str:
     names = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
+    names = [name for name in names if not name.endswith(DATAFLOW_SUFFIXES)]
     return nearest(path.name, names, likeness=0.8) if path.name not in names else ''

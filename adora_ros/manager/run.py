@@ -93,7 +93,7 @@ class Run:
         nodes = len(self.context.local)
         self._journal.write(
             EventKind.DATAFLOW_STARTING,
-            f'starting {nodes} nodes',
+            f'starting {nodes} {"node" if nodes == 1 else "nodes"}',
             run=self.context.run_id,
             nodes=nodes,
             folder=self.context.folder,

@@ -221,7 +221,11 @@ def pack(op: ManagerOp | NodeOp, /, **keys: Any) -> bytes:
 
 
 def shortened(text: str) -> str:
-    """Return a text of any length so that it fits into a control packet beside other keys."""
+    """Return a text of any length so that it fits into a control packet beside other keys, and into ROS.
+
+    An error may name a file whose name is no text; what is not becomes question marks.
+    """
+    text = text.encode(errors='replace').decode()
     return text if len(text) <= CONTROL_TEXT_LIMIT else text[: CONTROL_TEXT_LIMIT - 1] + '…'
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from support import eventually
 
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Mapping
     from pathlib import Path
 
     from adora_ros.supervision import NodeState
@@ -55,9 +57,18 @@ class Project:
         return self.add(node, LISTENER, 'inputs: {tick: dora/timer/millis/50}')
 
 
-def run(*arguments: str, program: tuple[str, ...] = ADORA, timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end."""
-    return subprocess.run([*program, *arguments], capture_output=True, text=True, timeout=timeout, check=False)
+def run(
+    *arguments: str, program: tuple[str, ...] = ADORA, timeout: float = 60.0, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, with some variables on top of the environment."""
+    return subprocess.run(
+        [*program, *arguments],
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
 
 
 class Running:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from adora_ros.cli.graphpage import page
 from adora_ros.dataflow import json_schema, load
+from adora_ros.manager.runfile import RunFacts, RunFile
 from cli.harness import ADORA, Project, run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GRAPH = """\
 flowchart LR
@@ -68,6 +67,35 @@ def test_a_file_that_is_not_there_is_one_line(tmp_path: Path, command: str) -> N
     done = run(command, str(tmp_path / 'no.yml'))
     assert (done.returncode, done.stdout) == (2, '')
     assert done.stderr == f'{tmp_path}/no.yml:1:1: error: cannot be read: No such file or directory\n'
+
+
+def test_a_path_that_is_no_text_is_one_line(tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b'/caf\xe9'))
+    folder.mkdir()
+    file = folder / 'flow.yml'
+    file.write_text('nodes: [{id: n, path: n.py}]\n', encoding='utf-8')
+    for command, folder_of in ((('validate', file), None), (('run', 'flow.yml'), folder)):
+        done = subprocess.run([*ADORA, *command], cwd=folder_of, capture_output=True, timeout=60, check=False)
+        assert (done.returncode, done.stdout) == (2, b'')
+        (line,) = done.stderr.splitlines()
+        assert line.endswith(b'is not text in UTF-8, which is all that ROS 2 takes; rename it')
+
+
+def test_a_terminal_that_lacks_a_character_gets_another(project: Project) -> None:
+    target = project.file.with_name('größe.mmd')
+    done = run('graph', str(project.file), '--output', str(target), env={'PYTHONIOENCODING': 'ascii'})
+    assert (done.returncode, done.stdout, done.stderr) == (0, f'{target.parent}/gr\\xf6\\xdfe.mmd\n', '')
+
+
+def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    folder = tmp_path / 'flow' / 'run'
+    folder.mkdir(parents=True)
+    facts = RunFacts(uuid='u', dataflow='flow', file='', manager='', domain='0', machine='', pid=1, started='')
+    RunFile(folder, facts).end(stamp='', error='')
+    log = folder / 'n.log'
+    log.symlink_to(log)  # whoever may read everything cannot read this either
+    done = run('logs', 'flow', env={'ROS_LOG_DIR': str(tmp_path)})
+    assert (done.returncode, done.stderr) == (1, f'adora: error: {log}: Too many levels of symbolic links\n')
 
 
 def test_a_graph_is_printed_as_mermaid(project: Project) -> None:
@@ -197,6 +225,16 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         (['run', 'f.yml', '--stop-after', 'soon'], '`soon` is not a duration; write it like 25, 25s, 500ms, 2m or 1h'),
         (['run', 'f.yml', '--env', 'A'], '`A` is not NAME=VALUE, with a name of letters, digits and _'),
         (['run', 'f.yml', '--color', 'pink'], "'pink'"),
+        (['run', 'f.yml', '--name', ''], '--name: the name is empty; leave it out for the default'),
+        (
+            ['run', 'f.yml', '--stop-afer', '1s'],
+            'unrecognized arguments: --stop-afer 1s; did you mean `--stop-after`?',
+        ),
+        (
+            ['node', 'info', 'n', '--jsn'],
+            'node info: error: unrecognized arguments: --jsn; did you mean `--json`?',
+        ),
+        (['logs', 'f', 'g'], 'adora logs: error: unrecognized arguments: g; see `adora logs --help`'),
     ],
 )
 def test_a_wrong_command_line_is_explained(arguments: list[str], text: str) -> None:

@@ -130,4 +130,5 @@ def test_a_packet_that_is_too_large_is_an_error_and_a_long_text_can_be_shortened
     short = shortened(text)
     assert (len(short), short[-2:]) == (CONTROL_TEXT_LIMIT, 'x…')
     assert shortened('short') == 'short'
+    assert shortened('caf\udce9') == 'caf?'
     assert unpack(pack(ManagerOp.NODE_FAILED, node='n', error=short, inputs=[]))['error'] == short
