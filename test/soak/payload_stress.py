@@ -14,11 +14,11 @@ import contextlib
 import json
 import os
 import random
-import shutil
 import signal
 import socket
 import struct
 import sys
+import tempfile
 import time
 import uuid
 from dataclasses import asdict, dataclass, field
@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adora_ros.manager.sharedmemory import SharedMemory
 from adora_ros.transport import descriptor, ofd
-from adora_ros.transport.contract import PAYLOAD_FOLDER_PREFIX
 from adora_ros.transport.payloads import BYTES, PayloadLostError, PayloadReader, PayloadWriter
 from adora_ros.transport.ring import MAX_SLOTS
 
@@ -119,17 +119,17 @@ class Stress:
     """Starts, kills and replaces; for a process without other threads of its own.
 
     Args:
-        folder: in shared memory.
+        folder: in shared memory, of nobody else.
+        scratch: folder for what the readers have counted.
         seed: of everything that is left to chance.
 
     """
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, scratch: Path, seed: int) -> None:
         self._folder = folder
         self._choice = random.Random(seed)
         self._name = f'\0adora-stress/{uuid.uuid4()}'
-        self._scratch = Path(f'{folder}.counts')
-        self._scratch.mkdir()
+        self._scratch = scratch
         self._incarnation = 0
         self._pids: dict[str, int] = {}
         self._born: dict[str, float] = {}
@@ -152,7 +152,6 @@ class Stress:
         for role in tuple(self._pids):
             self._kill(role)
         self.outcome.leased = sum(not self._is_free(file) for file in self._folder.iterdir())
-        shutil.rmtree(self._scratch)
         return self.outcome
 
     def _start(self, role: str) -> None:
@@ -219,12 +218,10 @@ def main() -> int:
     parser.add_argument('--kills', type=int, default=1000)
     parser.add_argument('--seed', type=int, default=1)
     arguments = parser.parse_args()
-    folder = Path(f'{PAYLOAD_FOLDER_PREFIX}stress-{uuid.uuid4()}')
-    folder.mkdir(mode=0o700)
-    try:
-        outcome = Stress(folder, arguments.seed).run(arguments.kills)
-    finally:
-        shutil.rmtree(folder)
+    memory = SharedMemory(f'stress-{uuid.uuid4()}')
+    with contextlib.closing(memory), tempfile.TemporaryDirectory() as scratch:
+        assert memory.folder is not None, memory.problem
+        outcome = Stress(memory.folder, Path(scratch), arguments.seed).run(arguments.kills)
     sys.stdout.write(json.dumps(asdict(outcome)) + '\n')
     bad = outcome.torn or outcome.stalled or outcome.crashed or outcome.leased
     return 1 if bad or not outcome.received else 0
