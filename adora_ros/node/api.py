@@ -171,7 +171,8 @@ class Node(BaseNode):
 
     def _publish(self, output_id: str, metadata: Mapping[str, Any] | None, send: Callable[[Output], str]) -> None:
         self._life.alive()
-        self._answers.note(metadata)
+        if metadata:
+            self._answers.note(metadata)
         self._pass_on(output_id, send)
 
     def _pass_on(self, output_id: str, send: Callable[[Output], str]) -> None:
@@ -180,12 +181,13 @@ class Node(BaseNode):
             msg = f'output {output_id!r}: the node has been closed, send before close()'
             raise NodeError(msg)
         output = self._runtime.ros.outputs.get(output_id)
-        if output_id not in self._runtime.declared:
+        if output is not None and self._inbox.phase is not Phase.PAUSED:
+            if refusal := send(output):
+                self._warn_once(f'{output_id} lost', f'output `{output_id}`: message lost: {refusal}')
+        elif output_id not in self._runtime.declared:
             self._warn_once(output_id, f"Ignoring output `{output_id}` not in node's output list.")
-        elif self._inbox.phase is Phase.PAUSED or output is None:
+        else:
             self._warn_once(f'{output_id} inactive', f'output `{output_id}` is dropped while the node is not active')
-        elif refusal := send(output):
-            self._warn_once(f'{output_id} lost', f'output `{output_id}`: message lost: {refusal}')
 
     def recv_service_response(self, request_id: str, server: str, timeout: float | None = None) -> dict[str, Any]:
         """Wait for the response to a request; all other events stay in order for :meth:`next`.

@@ -54,6 +54,16 @@ class Phase(str, Enum):
     """Told to stop, for good."""
 
 
+_DEAF = (Phase.PAUSED, Phase.STOPPING)
+"""The phases in which messages are dropped."""
+
+
+class _Over(Enum):
+    """What a wait for an item ends with when none will come."""
+
+    OVER = 'over'
+
+
 class Inbox:
     """Queue, watchdog and timers of one node.
 
@@ -147,7 +157,7 @@ class Inbox:
     def message(self, input_id: str, payload: Any, *, flush: bool = False) -> None:
         """Take a message from the middleware; with ``flush``, those of its input that wait are dropped before."""
         with self._lock:
-            if self._phase in {Phase.PAUSED, Phase.STOPPING}:
+            if self._phase in _DEAF:
                 return
             if input_id not in self._opened:
                 self._opened.add(input_id)
@@ -159,7 +169,8 @@ class Inbox:
             if flush:
                 self._queue.flush(input_id)
             self._queue.put(input_id, Message(input_id, payload, self._wall_clock()))
-            self._complain_of_overflow(input_id)
+            if self._backpressured:
+                self._complain_of_overflow(input_id)
             if not was_healthy:
                 self._rearmed.notify_all()
             self._notify()
@@ -174,7 +185,7 @@ class Inbox:
 
         def take(message: Any) -> None:
             with self._lock:
-                if self._phase not in {Phase.PAUSED, Phase.STOPPING}:
+                if self._phase not in _DEAF:
                     self._queue.put(queue_id, ExternalMessage(message))
                     self._notify()
 
@@ -252,11 +263,8 @@ class Inbox:
     def take(self, timeout: float) -> Item | None:
         """Take the next item, None if there is none within ``timeout`` seconds or ever again."""
         with self._lock:
-            if not self._deliverable():
-                self._readable.wait_for(lambda: self._deliverable() or self._queue.ended or self._closed, timeout)
-                if not self._deliverable():
-                    return None
-            return self._queue.pop()
+            item = self._next() if timeout <= 0.0 else self._readable.wait_for(self._next, timeout)
+            return None if item is _Over.OVER else item
 
     def mark(self) -> int:
         """Return how much has arrived so far, to tell later what came before and after now."""
@@ -332,6 +340,13 @@ class Inbox:
 
     def _deliverable(self) -> bool:
         return self._phase is not Phase.WAITING and not self._queue.empty()
+
+    def _next(self) -> Item | _Over | None:
+        """Take the next item; None if there is none yet."""
+        item = None if self._phase is Phase.WAITING else self._queue.pop()
+        if item is None and (self._closed or self._queue.ended):
+            return _Over.OVER
+        return item
 
     def _catch_up(self) -> None:
         """Let ROS deliver first when this whole process stood still, for then its inputs were not silent."""

@@ -8,7 +8,7 @@ from typing import Any
 from adora_ros.inputs import Event
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Message:
     """A message as the middleware delivered it."""
 

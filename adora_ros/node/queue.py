@@ -102,7 +102,7 @@ class EventQueue(Generic[MessageT, ControlT]):
             Whether it was taken: after :meth:`finish` nothing is.
 
         """
-        if self.finishing:
+        if self._last is not None or self._ended:
             return False
         queue = self._messages[input_id]
         if len(queue) >= self._capacities[input_id]:

@@ -7,8 +7,7 @@ reads it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -23,8 +22,7 @@ COLUMN = 'value'
 METADATA_KEY = b'adora'
 
 
-@dataclass(frozen=True)
-class Decoded:
+class Decoded(NamedTuple):
     """A message as a node's event shows it."""
 
     value: Any

@@ -11,6 +11,7 @@ import json
 import math
 import numbers
 import os
+import re
 import time
 import uuid
 import warnings
@@ -44,6 +45,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _INT64 = range(-(2**63), 2**63)
 _STEP = 32
 """The JSON is padded with spaces to a multiple of this many characters, so that most messages are of one length."""
+_WITHOUT_PARAMETERS = re.compile(r'{"timestamp":([0-9]{1,19}),"incarnation":([0-9]{1,9}),"seq":([0-9]{1,18}) *}')
+"""What most texts are, told faster by this than by a parser of JSON."""
 _encode = json.JSONEncoder(separators=(',', ':')).encode
 
 
@@ -103,6 +106,11 @@ def unpack(text: bytes | str) -> tuple[dict[str, Any], int | None, int | None]:
 
     """
     try:
+        if isinstance(text, bytes):
+            text = text.decode()
+        plain = _WITHOUT_PARAMETERS.fullmatch(text)
+        if plain is not None:
+            return {TIMESTAMP_KEY: utc(int(plain[1]))}, int(plain[2]), int(plain[3])
         raw = json.loads(text)
         metadata: dict[str, Any] = {TIMESTAMP_KEY: utc(raw['timestamp'])}
         for key, value in raw.get('parameters', {}).items():

@@ -145,16 +145,19 @@ class ArrowPort:
         """Return the serialized message (see :func:`adora_ros.transport.codec.encode`)."""
         array = as_array(value)
         metadata = pack(parameters, stamp)
-        if self._writer is not None and (plain_size(array) or array.nbytes) >= INLINE_LIMIT:
-            message = self._shared(array, self._writer, metadata)
-            if message is not None:
-                return message
         text = metadata.encode()
-        parts = self._written.parts(array, text)
-        if parts is None:
-            parts = (stream(array, metadata),)
-            self._written.learn(array, parts[0], text)
-        return b''.join((_HEADER.pack(_CDR_LITTLE_ENDIAN, 0, 0, sum(map(len, parts))), *parts))
+        message = self._written.message(array, text)
+        if message is not None:
+            return message
+        is_large = self._writer is not None and (plain_size(array) or array.nbytes) >= INLINE_LIMIT
+        if is_large and self._writer is not None:
+            message = self._shared(array, self._writer, metadata)
+        if message is None:
+            data = stream(array, metadata)
+            message = b''.join((_HEADER.pack(_CDR_LITTLE_ENDIAN, 0, 0, len(data)), data))
+            if not is_large:
+                self._written.learn(array, message, _HEADER.size, text)
+        return message
 
     def draft(self, size: int) -> Draft | None:
         """Return memory for a value of ``size`` bytes; None if it is to travel inside its message."""
@@ -190,15 +193,16 @@ class ArrowPort:
             is_stream = message.kind == ARROW
             value = read(message.memory)[0] if is_stream else array_of(PLAIN[message.kind - 1], message.memory)
             return Decoded(value, *unpack(message.metadata))
-        data = _payload(message) if isinstance(message, bytes) else memoryview(message.data)
-        found = self._read.read(data)
-        if found is None:
-            value, text = read(data)
-            if text is None:
-                return Decoded(value, {} if timestamp is None else {TIMESTAMP_KEY: utc(timestamp)})
-            self._read.learn(value, data, text)
-            return Decoded(value, *unpack(text))
-        return Decoded(found[0], *unpack(found[1]))
+        found = self._read.read(message) if isinstance(message, bytes) else None
+        if found is not None:
+            return Decoded(found[0], *unpack(found[1]))
+        start = _stream_start(message)
+        value, text = read(memoryview(message)[start:] if start else _data_of(message))
+        if text is None:
+            return Decoded(value, {} if timestamp is None else {TIMESTAMP_KEY: utc(timestamp)})
+        if start:
+            self._read.learn(value, message, start, text)
+        return Decoded(value, *unpack(text))
 
     def flushes(self, message: Any) -> bool:
         """See the protocol; a message that cannot be read does not flush."""
@@ -343,12 +347,19 @@ def message_class(type_name: str) -> type[Any]:
     raise TransportError(msg)
 
 
-def _payload(message: bytes) -> memoryview:
-    if len(message) >= _HEADER.size:
-        encapsulation, dims, _, size = _HEADER.unpack_from(message)
-        if encapsulation[:2] == _CDR_LITTLE_ENDIAN[:2] and dims == 0:
-            return memoryview(message)[_HEADER.size : _HEADER.size + size]
-    return memoryview(RosPort(_ARROW_MESSAGE).from_message(message).message.data)
+def _stream_start(message: Any) -> int:
+    """Return where the data of a serialized message begin; 0 if it is none, or not of the kind that is written here."""
+    if not isinstance(message, bytes) or len(message) < _HEADER.size:
+        return 0
+    encapsulation, dims, _, size = _HEADER.unpack_from(message)
+    plain = encapsulation[:2] == _CDR_LITTLE_ENDIAN[:2] and dims == 0 and size == len(message) - _HEADER.size
+    return _HEADER.size if plain else 0
+
+
+def _data_of(message: Any) -> memoryview:
+    if isinstance(message, bytes):
+        message = RosPort(_ARROW_MESSAGE).from_message(message).message
+    return memoryview(message.data)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:

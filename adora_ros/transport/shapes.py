@@ -1,7 +1,7 @@
-"""A short way to write and read the streams that most messages are: numbers, as many as the last time.
+"""A short way to write and read the messages that most are: a stream of numbers, as many as the last time.
 
-All that differs between two such streams are the elements and the text of the metadata. What is around them is taken
-from the first stream of a kind, which Arrow has written; a stream of another kind goes the long way of
+All that differs between two such messages are the elements and the text of the metadata. What is around them is taken
+from the first message of a kind, whose stream Arrow has written; another kind goes the long way of
 :mod:`adora_ros.transport.codec`.
 """
 
@@ -32,9 +32,11 @@ KINDS = 64
 
 @dataclass(frozen=True)
 class Shape:
-    """All streams of a kind."""
+    """All messages of a kind."""
 
     kind: pa.DataType
+    count: int
+    """How many elements there are."""
     size: int
     """Bytes of the elements."""
     before: bytes
@@ -53,28 +55,28 @@ def plain_size(array: pa.Array) -> int | None:
     return None if known is None or array.null_count or not len(array) else len(array) * known[1]
 
 
-def shape_of(array: pa.Array, stream: Any, text: bytes) -> Shape | None:
-    """Return the shape of a stream, None if it has none.
+def shape_of(array: pa.Array, message: bytes, start: int, text: bytes) -> Shape | None:
+    """Return the shape of a message, None if it has none.
 
     Args:
         array: what is in it.
-        stream: a buffer.
+        message: a stream, and what comes before it.
+        start: where the stream begins.
         text: the metadata in it; empty for none.
 
     """
     size = plain_size(array)
     if size is None or size > SIZE_LIMIT:
         return None
-    data = memoryview(stream)
-    mark, schema = _PREFIX.unpack_from(data)
-    start = _PREFIX.size + schema
-    if mark != _MARK or start + _PREFIX.size > len(data):
+    mark, schema = _PREFIX.unpack_from(message, start)
+    batch = start + _PREFIX.size + schema
+    if mark != _MARK or batch + _PREFIX.size > len(message):
         return None
-    head = start + _PREFIX.size + _PREFIX.unpack_from(data, start)[1]
-    before, found, after = bytes(data[:head]).rpartition(text) if text else (bytes(data[:head]), b'', b'')
-    if found != text or not pa.py_buffer(data[head : head + size]).equals(elements(array)):
+    head = batch + _PREFIX.size + _PREFIX.unpack_from(message, batch)[1]
+    before, found, after = message[:head].rpartition(text) if text else (message[:head], b'', b'')
+    if found != text or not pa.py_buffer(message[head : head + size]).equals(elements(array)):
         return None
-    return Shape(_TYPES[array.type.id][0], size, before, len(text), after, bytes(data[head + size :]))
+    return Shape(_TYPES[array.type.id][0], len(array), size, before, len(text), after, message[head + size :])
 
 
 def array_of(kind: pa.DataType, memory: Any) -> pa.Array:
@@ -84,61 +86,66 @@ def array_of(kind: pa.DataType, memory: Any) -> pa.Array:
 
 
 class ShapeWriter:
-    """Writes streams by the shapes that it has seen."""
+    """Writes messages by the shapes that it has seen.
+
+    This is done for each message, mostly after a pause in which other programs had the caches of the processor, so that
+    every function called and every object touched costs several times what it does in a loop.
+    """
 
     def __init__(self) -> None:
-        self._shapes: dict[tuple[int, int, int], Shape | None] = {}
+        self._shapes: dict[tuple[type, int, int], Shape] = {}
 
-    def parts(self, array: pa.Array, text: bytes) -> tuple[Any, ...] | None:
-        """Return buffers that make up the stream of an array; None if the shape is not known."""
-        shape = self._shapes.get((array.type.id, len(array), len(text)))
-        if shape is None or array.null_count:
+    def message(self, array: pa.Array, text: bytes) -> bytes | None:
+        """Return the message for an array; None if the shape is not known."""
+        shape = self._shapes.get((array.__class__, len(array), len(text)))
+        if shape is None:
             return None
-        return shape.before, text, shape.after, elements(array), shape.end
+        validity, data = array.buffers()
+        if validity is not None and array.null_count:
+            return None
+        if data.size != shape.size:
+            data = elements(array)
+        return b''.join((shape.before, text, shape.after, data, shape.end))
 
-    def learn(self, array: pa.Array, stream: Any, text: bytes) -> None:
-        """Take the shape of a stream; see :func:`shape_of`.
+    def learn(self, array: pa.Array, message: bytes, start: int, text: bytes) -> None:
+        """Take the shape of a message; see :func:`shape_of`.
 
         Arrow pads the elements of a slice with those that follow it, so that its streams are not all of one kind.
         """
-        shape = shape_of(array, stream, text)
+        shape = shape_of(array, message, start, text)
         if shape is not None and not array.offset and array.buffers()[1].size == shape.size:
             if len(self._shapes) >= KINDS:
                 self._shapes.clear()
-            self._shapes[(array.type.id, len(array), len(text))] = shape
+            self._shapes[(array.__class__, len(array), len(text))] = shape
 
 
 class ShapeReader:
-    """Reads streams of the shape that it saw last."""
+    """Reads messages of the shape that it saw last."""
 
     def __init__(self) -> None:
         self._shape: Shape | None = None
 
-    def read(self, stream: Any) -> tuple[pa.Array, bytes] | None:
-        """Return the array in a stream, whose memory it goes on using, and the metadata; None for another shape.
-
-        Args:
-            stream: a memoryview of bytes.
-
-        """
+    def read(self, message: bytes) -> tuple[pa.Array, bytes] | None:
+        """Return the array in a message, whose memory it goes on using, and the metadata; None for another shape."""
         shape = self._shape
         if shape is None:
             return None
         start = len(shape.before)
         rest = start + shape.text
-        head, end = rest + len(shape.after), len(stream) - len(shape.end)
+        head = rest + len(shape.after)
         if (
-            end - head != shape.size
-            or bytes(stream[:start]) != shape.before
-            or bytes(stream[rest:head]) != shape.after
-            or bytes(stream[end:]) != shape.end
+            len(message) != head + shape.size + len(shape.end)
+            or not message.startswith(shape.before)
+            or not message.startswith(shape.after, rest)
+            or not message.endswith(shape.end)
         ):
             return None
-        return array_of(shape.kind, stream[head:end]), bytes(stream[start:rest])
+        data = pa.py_buffer(message).slice(head, shape.size)
+        return pa.Array.from_buffers(shape.kind, shape.count, [None, data]), message[start:rest]
 
-    def learn(self, array: pa.Array, stream: Any, text: bytes) -> None:
-        """Take the shape of a stream that was read; see :func:`shape_of`."""
-        self._shape = shape_of(array, stream, text)
+    def learn(self, array: pa.Array, message: bytes, start: int, text: bytes) -> None:
+        """Take the shape of a message that was read; see :func:`shape_of`."""
+        self._shape = shape_of(array, message, start, text)
 
 
 def elements(array: pa.Array) -> pa.Buffer:

@@ -17,6 +17,7 @@ from adora_ros.transport.shapes import PLAIN, SIZE_LIMIT, ShapeReader, ShapeWrit
 
 HEADER = 16
 """Bytes of a serialized message before its data."""
+HEAD = b'whatever comes before'
 
 
 @st.composite
@@ -59,31 +60,32 @@ def test_the_second_stream_of_a_kind_goes_the_short_way(kind: pa.DataType) -> No
     first, second = (pa.array(np.array(numbers), kind) for numbers in ([1, 2, 3], [4, 5, 6]))
     writer, reader = ShapeWriter(), ShapeReader()
     stream, text = stream_of(first)
-    assert writer.parts(first, text) is None
-    assert reader.read(memoryview(stream)) is None
-    writer.learn(first, stream, text)
-    reader.learn(first, stream, text)
+    assert writer.message(first, text) is None
+    assert reader.read(HEAD + stream) is None
+    writer.learn(first, HEAD + stream, len(HEAD), text)
+    reader.learn(first, HEAD + stream, len(HEAD), text)
     other, other_text = stream_of(second, 2)
-    assert b''.join(writer.parts(second, other_text) or ()) == other
-    found = reader.read(memoryview(other))
+    assert writer.message(second, other_text) == HEAD + other
+    found = reader.read(HEAD + other)
     assert found is not None
     assert found[0].equals(second)
     assert found[1] == other_text
 
 
-@pytest.mark.parametrize('change', [0, 8, 60, -1, -40])
+@pytest.mark.parametrize('change', [0, len(HEAD), 80, -1, -40])
 def test_a_stream_that_differs_in_one_byte_around_its_elements_goes_the_long_way(change: int) -> None:
     array = pa.array(range(8), pa.uint8())
     stream, text = stream_of(array)
+    message = HEAD + stream
     reader = ShapeReader()
-    reader.learn(array, stream, text)
-    changed = bytearray(stream)
+    reader.learn(array, message, len(HEAD), text)
+    changed = bytearray(message)
     changed[change] ^= 1
-    assert reader.read(memoryview(stream)) is not None
-    inside = stream.find(text) <= change % len(stream) < stream.find(text) + len(text)
-    assert (reader.read(memoryview(bytes(changed))) is not None) == inside
-    assert reader.read(memoryview(stream[:-1])) is None
-    assert reader.read(memoryview(stream[:50])) is None
+    assert reader.read(message) is not None
+    inside = message.find(text) <= change % len(message) < message.find(text) + len(text)
+    assert (reader.read(bytes(changed)) is not None) == inside
+    assert reader.read(message[:-1]) is None
+    assert reader.read(message[:50]) is None
 
 
 @pytest.mark.parametrize(
@@ -94,12 +96,13 @@ def test_a_stream_that_differs_in_one_byte_around_its_elements_goes_the_long_way
 def test_other_arrays_have_no_shape(array: Any) -> None:
     stream, text = stream_of(array)
     assert plain_size(array) is None
-    assert shape_of(array, stream, text) is None
+    assert shape_of(array, stream, 0, text) is None
 
 
 def test_long_arrays_are_not_remembered() -> None:
     array = pa.array(np.zeros(SIZE_LIMIT + 1, np.uint8))
-    assert shape_of(array, *stream_of(array)) is None
+    stream, text = stream_of(array)
+    assert shape_of(array, stream, 0, text) is None
 
 
 def test_the_elements_of_a_slice_are_its_own() -> None:
