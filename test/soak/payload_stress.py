@@ -137,6 +137,15 @@ class Stress:
 
     def run(self, kills: int) -> Outcome:
         """Kill ``kills`` processes and return what came of it."""
+        try:
+            self._trouble(kills)
+        finally:
+            for role in tuple(self._pids):
+                self._kill(role)
+        self.outcome.leased = sum(not self._is_free(file) for file in self._folder.iterdir())
+        return self.outcome
+
+    def _trouble(self, kills: int) -> None:
         for reader in range(READERS):
             self._start(f'reader{reader}')
         self._start('writer')
@@ -149,10 +158,6 @@ class Stress:
             self._start(role)
         time.sleep(0.3)
         self._look()
-        for role in tuple(self._pids):
-            self._kill(role)
-        self.outcome.leased = sum(not self._is_free(file) for file in self._folder.iterdir())
-        return self.outcome
 
     def _start(self, role: str) -> None:
         self._incarnation += 1
