@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
-from rclpy.logging import get_logger
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.logging import LoggingSeverity, get_logger
 from std_srvs.srv import Trigger
 
 from adora_ros.coordinator import labels, machines, overview, protocol
 from adora_ros.coordinator.dispatch import Dispatch
 from adora_ros.coordinator.fallback import FallbackStore
+from adora_ros.coordinator.intake import Intake
 from adora_ros.coordinator.limits import Recovery
 from adora_ros.coordinator.node import CoordinatorNode
 from adora_ros.coordinator.opening import open_or_fall_back
@@ -33,6 +35,7 @@ from adora_ros.transport.rosthread import RosThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from adora_ros.coordinator.protocol import Report
     from adora_ros.coordinator.records import Record
@@ -124,12 +127,13 @@ class Coordinator:
             await self._loop.run_in_executor(None, self._ros.close)
 
     def _start(self, store: CoordinatorStore) -> None:
+        intake = Intake(self._loop, self._together)
         try:
             self._node = self._ros.add(
                 lambda context: CoordinatorNode(
                     context=context,
-                    on_report=self._handing(self._take_text),
-                    on_machine=self._handing(self._take_machine),
+                    on_report=intake.handing(self._take_text),
+                    on_machine=intake.handing(self._take_machine),
                     overview=lambda: str(self._on_loop(self._overview)),
                 )
             )
@@ -200,9 +204,15 @@ class Coordinator:
         if isinstance(before, DataflowRecord) and before.status is after.status:
             return
         text = f'dataflow {after.name} is {after.status.value}' + (f': {after.error}' if after.error else '')
-        self._log.info(f'{text} ({after.uuid})')
+        self._note(f'{text} ({after.uuid})')
         facts = {'dataflow': after.name, 'uuid': after.uuid, 'status': after.status.value, 'error': after.error}
         self._node.publish_event('DataflowChanged', text, warn=bool(after.error), **facts)
+
+    def _note(self, text: str) -> None:
+        """Log one line of many: the logger itself looks up its caller's file, which takes longer than all of a step."""
+        rclpy_implementation.rclpy_logging_rcutils_log(
+            LoggingSeverity.INFO, self._log.name, text, self.changed.__name__, __file__, 0
+        )
 
     def machine_lost(self, machine: str, age: float) -> None:
         """Tell everybody that a machine fell silent."""
@@ -222,13 +232,9 @@ class Coordinator:
 
     # Reports
 
-    def _handing(self, take: Callable[[str], None]) -> Callable[[str], None]:
-        """Return what hands a text over to the event loop."""
-
-        def hand(text: str) -> None:
-            self._loop.call_soon_threadsafe(take, text)
-
-        return hand
+    def _together(self) -> AbstractContextManager[None]:
+        """Return what writes at once all that changes within it."""
+        return self._registry.together()
 
     def _take_text(self, text: str) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from adora_ros.coordinator.records import KINDS, Record, RecordT
@@ -9,7 +10,7 @@ from adora_ros.coordinator.store import MemoryStore
 from adora_ros.errors import StaleGenerationError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from adora_ros.coordinator.store import CoordinatorStore, Warn
 
@@ -39,6 +40,7 @@ class FallbackStore:
         self._memory = MemoryStore(record for cls in KINDS.values() for record in durable.list(cls))
         self._unsaved: dict[tuple[type[Record], str], Record | None] = {}
         self._retry_at = 0.0
+        self._held = False
         self.failure = ''
 
     def put(self, record: Record) -> None:
@@ -63,6 +65,16 @@ class FallbackStore:
             self.save()
         return there
 
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Write what changes meanwhile at once; see :meth:`CoordinatorStore.together`."""
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+            self.save()
+
     def close(self) -> None:
         """Try a last time to write what is left, and close the store behind."""
         self._retry_at = 0.0
@@ -74,15 +86,10 @@ class FallbackStore:
 
     def save(self) -> None:
         """Write what is left to write, unless that failed a moment ago."""
-        if not self._unsaved or (self.failure and self._clock() < self._retry_at):
+        if self._held or not self._unsaved or (self.failure and self._clock() < self._retry_at):
             return
         try:
-            for (cls, key), record in tuple(self._unsaved.items()):
-                if record is None:
-                    self._durable.delete(cls, key)
-                else:
-                    self._durable.put(record)
-                del self._unsaved[cls, key]
+            self._write()
         except (StoreError, StaleGenerationError) as error:
             if str(error) != self.failure:
                 self._warn(f'{error}; the coordinator goes on in memory')
@@ -92,3 +99,13 @@ class FallbackStore:
             if self.failure:
                 self._warn('the store can be written again; nothing was lost')
             self.failure = ''
+
+    def _write(self) -> None:
+        several = len(self._unsaved) > 1
+        with self._durable.together() if several else contextlib.nullcontext():
+            for (cls, key), record in self._unsaved.items():
+                if record is None:
+                    self._durable.delete(cls, key)
+                else:
+                    self._durable.put(record)
+        self._unsaved.clear()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rclpy.publisher import Publisher
 
 REPORTS_QOS = QoSProfile(
-    depth=1000, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
+    depth=5000, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
 """Deep enough for the reports of many managers that come at once."""
 EVENTS_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)

@@ -6,9 +6,11 @@ Without ROS and without a clock: time is an argument, in seconds of a steady clo
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import TYPE_CHECKING
 
+from adora_ros.coordinator.ledger import Ledger
 from adora_ros.coordinator.limits import Limits, Observer, Recovery
 from adora_ros.coordinator.protocol import Report, ReportKind, Step
 from adora_ros.coordinator.records import (
@@ -19,7 +21,6 @@ from adora_ros.coordinator.records import (
     Part,
     Presence,
     Record,
-    RecordT,
     Status,
     Wanted,
     combine,
@@ -37,7 +38,7 @@ _FORWARD = (Status.PENDING, Status.RUNNING, Status.STOPPING)
 """The states that are not final, in the order in which a dataflow goes through them."""
 
 
-class Registry:
+class Registry(Ledger):
     """The records, and the managers and machines that are expected to report.
 
     Args:
@@ -51,40 +52,12 @@ class Registry:
     def __init__(
         self, store: CoordinatorStore, *, observer: Observer, limits: Limits, label: Callable[[], str]
     ) -> None:
-        self._store = store
-        self._observer = observer
+        super().__init__(store, observer)
         self._limits = limits
         self._label = label
         self._silence = Silence(grace=limits.recovery_timeout)
         self._lost: dict[str, dict[str, str]] = {}
         self._refused: set[tuple[str, str]] = set()
-
-    # Reading and writing, for everybody
-
-    def get(self, cls: type[RecordT], key: str) -> RecordT | None:
-        """Return a record, or None."""
-        return self._store.get(cls, key)
-
-    def list(self, cls: type[RecordT]) -> tuple[RecordT, ...]:
-        """Return all records of a kind, ordered by key."""
-        return self._store.list(cls)
-
-    @property
-    def failure(self) -> str:
-        """Why what was written last is in memory only; empty if it is where it should be."""
-        return self._store.failure
-
-    def commit(self, before: Record | None, after: Record) -> None:
-        """Write the next generation of a record and tell the observer.
-
-        Raises:
-            StaleGenerationError: somebody else has changed it.
-            RecordError: it is too large.
-            StoreError: it cannot be written.
-
-        """
-        self._store.put(after)
-        self._observer.changed(before, after)
 
     def delete(self, record: Record) -> None:
         """Forget a record that nothing happens to any more.
@@ -99,9 +72,8 @@ class Registry:
         if isinstance(record, MachineRecord) and self._is_heard_of(record.id):
             msg = f'machines.{record.id} reports; stop its managers first'
             raise RecordError(msg)
-        self._store.delete(type(record), record.key)
         self._lost.pop(record.key, None)
-        self._observer.changed(record, None)
+        self._erase(record)
 
     def heartbeat_age(self, machine: str, now: float) -> float | None:
         """Return the seconds since a machine was last heard of, or None if it was not in this life."""
@@ -251,7 +223,7 @@ class Registry:
         elif before.status is not Presence.CONNECTED or before.hostname != hostname:
             self.commit(before, before.changed(self._label(), status=Presence.CONNECTED, hostname=hostname))
             if before.status is Presence.DISCONNECTED:
-                self._observer.machine_back(machine)
+                self._tell(functools.partial(self._observer.machine_back, machine))
 
     def _step(self, record: DataflowRecord, machine: str, step: Step) -> DataflowRecord:
         parts = record.with_part(Part(machine=machine, status=step.status, error=step.error, seq=step.seq))
@@ -390,7 +362,7 @@ class Registry:
         if record.status is not presence:
             self.commit(record, record.changed(self._label(), status=presence))
         if presence is Presence.DISCONNECTED:
-            self._observer.machine_lost(machine, age)
+            self._tell(functools.partial(self._observer.machine_lost, machine, age))
 
 
 def _steps_of(report: Report, *, final_word: bool) -> Iterator[Step]:

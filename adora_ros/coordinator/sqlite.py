@@ -134,6 +134,20 @@ class SqliteStore:
             self._refuse_replaced()
             return bool(self._db.execute('DELETE FROM records WHERE kind = ? AND key = ?', (cls.KIND, key)).rowcount)
 
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Write what is put and deleted meanwhile in one transaction; see :meth:`CoordinatorStore.together`."""
+        with self._explained():
+            self._db.execute('BEGIN IMMEDIATE')
+        try:
+            yield
+            with self._explained():
+                self._db.execute('COMMIT')
+        except BaseException:
+            if self._db.in_transaction:  # some errors have ended it already
+                self._db.execute('ROLLBACK')
+            raise
+
     def close(self) -> None:
         """Close the database and let others open it."""
         with self._explained():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol
 
@@ -9,6 +10,8 @@ from adora_ros.coordinator.encoding import encode
 from adora_ros.errors import StaleGenerationError
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from adora_ros.coordinator.records import Record, RecordT
 
 Warn = Callable[[str], None]
@@ -59,6 +62,14 @@ class CoordinatorStore(Protocol):
 
         """
 
+    def together(self) -> AbstractContextManager[None]:
+        """Write what is put and deleted meanwhile at once: it becomes durable at the end, all of it or nothing.
+
+        Raises:
+            StoreError: it cannot be written; what was there before still is.
+
+        """
+
     def close(self) -> None:
         """Give the store up; it is not used any more."""
 
@@ -97,6 +108,10 @@ class MemoryStore:
     def delete(self, cls: type[RecordT], key: str) -> bool:
         """Forget a record; return whether there was one."""
         return self._records.pop((cls, key), None) is not None
+
+    def together(self) -> AbstractContextManager[None]:
+        """Do nothing beside the writing, since there is nothing to wait for."""
+        return contextlib.nullcontext()
 
     def close(self) -> None:
         """Forget everything."""

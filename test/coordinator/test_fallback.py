@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+from typing import TYPE_CHECKING
+
 from adora_ros.coordinator.fallback import RETRY, FallbackStore
 from adora_ros.coordinator.records import DataflowRecord, MachineRecord, Record, RecordT, Status
 from adora_ros.coordinator.store import MemoryStore
 from adora_ros.errors import StoreError
 from coordinator.build import STAMP, record
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 class Broken(MemoryStore):
-    """A store that fails to write for as long as it is told to."""
+    """A store that fails to write for as long as it is told to, and counts what it is asked."""
 
     def __init__(self) -> None:
         super().__init__()
         self.problem = ''
         self.attempts = 0
+        self.transactions = 0
 
     def put(self, record: Record) -> None:
         """Fail, or keep a record."""
@@ -26,6 +33,12 @@ class Broken(MemoryStore):
         """Fail, or forget a record."""
         self._fail()
         return super().delete(cls, key)
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Count what is written at once."""
+        self.transactions += 1
+        yield
 
     def close(self) -> None:
         """Keep what is there, to be looked at."""
@@ -101,3 +114,24 @@ def test_it_tries_a_last_time_when_it_is_closed() -> None:
     fixture.behind.problem = ''
     fixture.store.close()
     assert fixture.behind.list(DataflowRecord) == (made,)
+
+
+def test_what_changes_together_is_written_at_once_and_every_record_only_as_it_is_in_the_end() -> None:
+    fixture = Fixture(record(DataflowRecord, 'old'))
+    made = record(DataflowRecord)
+    with fixture.store.together():
+        fixture.store.put(made)
+        fixture.store.put(made.moved(STAMP, Status.RUNNING))
+        fixture.store.put(record(MachineRecord))
+        fixture.store.delete(DataflowRecord, 'old')
+        assert fixture.behind.attempts == 0
+    assert (fixture.behind.transactions, fixture.behind.attempts) == (1, 3)
+    assert fixture.behind.list(DataflowRecord) == fixture.store.list(DataflowRecord)
+
+    fixture.behind.problem = 'full'
+    with fixture.store.together():
+        fixture.store.put(made.moved(STAMP, Status.RUNNING).moved(STAMP, Status.STOPPING))
+    assert fixture.warnings == ['full; the coordinator goes on in memory']
+    fixture.behind.problem = ''
+    fixture.store.close()
+    assert [each.status for each in fixture.behind.list(DataflowRecord)] == [Status.STOPPING]

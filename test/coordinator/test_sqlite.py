@@ -19,10 +19,10 @@ import pytest
 from adora_ros.coordinator import sqlite
 from adora_ros.coordinator.encoding import MAX_RECORD
 from adora_ros.coordinator.opening import open_or_fall_back, open_store
-from adora_ros.coordinator.records import BuildRecord, DataflowRecord, Status
+from adora_ros.coordinator.records import BuildRecord, DataflowRecord, Record, Status
 from adora_ros.coordinator.sqlite import SqliteStore
 from adora_ros.coordinator.store import MemoryStore
-from adora_ros.errors import CoordinatorError, RecordError, StoreError, StoreVersionError
+from adora_ros.errors import CoordinatorError, RecordError, StaleGenerationError, StoreError, StoreVersionError
 from coordinator.build import STAMP, record
 
 if TYPE_CHECKING:
@@ -290,6 +290,31 @@ def as_nobody() -> Iterator[None]:
         yield
     finally:
         os.seteuid(0)
+
+
+def put_together(store: SqliteStore, *records: Record) -> None:
+    with store.together():
+        for each in records:
+            store.put(each)
+
+
+def test_what_is_written_together_is_written_as_a_whole_or_not_at_all(database: Path) -> None:
+    before = filled(database)
+    store = opened(database)
+    store.put(record(BuildRecord))
+    large = record(DataflowRecord, 'large', descriptor='x' * 10_000_000)
+    small = record(DataflowRecord, 'small')
+    with full_disk(database), pytest.raises(StoreError, match=rf'^{database}: '):
+        put_together(store, small, large)
+    assert list(store.list(DataflowRecord)) == before
+    with pytest.raises(StaleGenerationError):
+        put_together(store, small, before[0])
+    assert list(store.list(DataflowRecord)) == before
+    put_together(store, small, large)
+    store.close()
+    again = opened(database)
+    assert list(again.list(DataflowRecord)) == [large, *before, small]
+    again.close()
 
 
 def test_a_folder_that_cannot_be_written() -> None:

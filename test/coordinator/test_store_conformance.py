@@ -119,3 +119,21 @@ def test_a_record_at_the_limit_is_taken_and_one_above_refused(
     with pytest.raises(RecordError, match=r'^dataflows\.a: \d+ bytes are more than the \d+ of a record; shorten'):
         store.put(dataclasses.replace(largest, generation=2, descriptor='x' * 5001))
     assert store.list(DataflowRecord) == (largest,)
+
+
+def test_what_is_written_together_is_there_at_the_end(store: CoordinatorStore) -> None:
+    old = record(DataflowRecord, 'old')
+    store.put(old)
+    with store.together():
+        for made in records():
+            store.put(made)
+        store.put(record(DataflowRecord).changed('later'))
+        store.delete(DataflowRecord, 'old')
+        with pytest.raises(StaleGenerationError):
+            store.put(record(DataflowRecord))
+        assert store.get(MachineRecord, 'a') == record(MachineRecord)
+    assert store.list(DataflowRecord) == (record(DataflowRecord).changed('later'),)
+    assert store.list(MachineRecord) == (record(MachineRecord),)
+    with store.together():
+        pass
+    assert len(store.list(BuildRecord)) == 1

@@ -1,4 +1,6 @@
-"""Writes to a store as fast as it can, and says after each write, on the standard output, that it was answered.
+"""Writes to a store as fast as it can, and says on the standard output of what it has written that it was answered.
+
+It writes one at a time and several together, in turns.
 
 Usage: ``writer.py DATABASE FIRST``, with the number of the first write.
 """
@@ -26,6 +28,11 @@ def written(number: int) -> tuple[str, DataflowRecord | None]:
     return key, DataflowRecord(uuid=key, descriptor=descriptor, generation=number + 1, created_at=str(number))
 
 
+def written_together(first: int) -> int:
+    """Return how many are written together from a number on."""
+    return 1 + first * 7 % 4
+
+
 def state_after(writes: int) -> dict[str, DataflowRecord]:
     """Return what the store holds after so many writes, from 0 on."""
     last = dict(map(written, range(max(0, writes - KEYS), writes)))
@@ -38,13 +45,21 @@ def main() -> None:
     number = int(sys.argv[2])
     os.write(1, b'ready\n')
     while True:
-        key, record = written(number)
-        if record is None:
-            store.delete(DataflowRecord, key)
-        else:
-            store.put(record)
-        os.write(1, f'{number}\n'.encode())
-        number += 1
+        numbers = range(number, number + written_together(number))
+        with store.together():
+            for each in numbers:
+                write(store, each)
+        os.write(1, ''.join(f'{each}\n' for each in numbers).encode())
+        number = numbers.stop
+
+
+def write(store: SqliteStore, number: int) -> None:
+    """Make one write."""
+    key, record = written(number)
+    if record is None:
+        store.delete(DataflowRecord, key)
+    else:
+        store.put(record)
 
 
 if __name__ == '__main__':
