@@ -77,6 +77,18 @@ class Lab:
         )
         return time.monotonic()
 
+    def check_steps(self, count: int) -> None:
+        """See to it that every step was recorded as one, and that nothing went wrong on the way.
+
+        Raises:
+            LabError: it was not.
+
+        """
+        found = sum(info.generation for info in self._client.list())
+        if found != count or 'WARN' in self._output.read_text(encoding='utf-8'):
+            msg = f'{found} steps are recorded, not {count}:\n{self._output.read_text(encoding="utf-8")[-2000:]}'
+            raise LabError(msg)
+
     def rss(self) -> float:
         """Return the coordinator's memory in MiB."""
         return float(self.process.memory_info().rss) / MIB

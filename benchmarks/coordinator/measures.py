@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 RECORDS = 10_000
 MANAGERS = 200
 PROCESSES = 4
+TURNS = 4
+"""Runs that each manager makes, from its first step to its last, while steps are counted."""
 HEARTBEAT = 3.0
 """Seconds between two heartbeats of a manager."""
 HOUR = 3600.0
@@ -128,9 +130,11 @@ def managers() -> Samples:
     found: Samples = {}
     with lab() as bench:
         bench.reporters(MANAGERS, PROCESSES)
+        steps = TURNS * MANAGERS * len(STATES)
         began = time.monotonic()
-        bench.ask('runs 2')
-        found['steps'] = [2 * MANAGERS * len(STATES) / (bench.wait_for(Status.SUCCEEDED, 2 * MANAGERS) - began)]
+        bench.ask(f'runs {TURNS}')
+        found['steps'] = [steps / (bench.wait_for(Status.SUCCEEDED, TURNS * MANAGERS) - began)]
+        bench.check_steps(steps)
         began = time.monotonic()
         bench.ask('begin')
         found['up'] = [bench.wait_for(Status.RUNNING, MANAGERS) - began]

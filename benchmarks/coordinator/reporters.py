@@ -10,6 +10,7 @@ It does what it reads from its standard input, a line each, and answers ``done``
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 import uuid
@@ -23,6 +24,7 @@ from adora_ros.coordinator import labels
 from adora_ros.coordinator.protocol import TOPIC, Report, ReportKind, Step, encode
 from adora_ros.coordinator.records import Status
 from adora_ros.coordinator.reporter import REPORTS_QOS
+from adora_ros.transport import dds
 from adora_ros.transport.rosthread import RosThread
 
 if TYPE_CHECKING:
@@ -31,13 +33,13 @@ if TYPE_CHECKING:
 DESCRIPTOR = '{"nodes":[' + ','.join(['{"id":"node","path":"node.py"}'] * 20) + ']}'
 """That of a dataflow of 20 nodes."""
 STATES = (Status.PENDING, Status.RUNNING, Status.STOPPING, Status.SUCCEEDED)
-BATCH = 16
-"""Messages after which it waits until they have arrived: half of what the topic keeps."""
+BATCH = 4
+"""Messages of each manager after which all wait until they have arrived."""
 ARRIVAL = Duration(seconds=20.0)
 
 
 class Managers:
-    """Many managers with one publisher.
+    """Many managers in one node, with a publisher each.
 
     Args:
         count: How many.
@@ -46,27 +48,30 @@ class Managers:
     """
 
     def __init__(self, count: int, first: int) -> None:
+        os.environ.update(dds.environment_for_all('adora', os.environ))
         self._ros = RosThread()
         self._node = self._ros.add(lambda context: Node(f'reporters_{first}', namespace='/adora', context=context))
-        self._publisher = self._node.create_publisher(String, TOPIC, REPORTS_QOS)
-        self._names = [f'machine-{number}' for number in range(first, first + count)]
+        self._publishers = {
+            f'machine-{number}': self._node.create_publisher(String, TOPIC, REPORTS_QOS)
+            for number in range(first, first + count)
+        }
         self._reports: list[Report] = []
         self._sent = 0
         self._ros.start()
-        while not self._publisher.get_subscription_count():
+        while not all(publisher.get_subscription_count() for publisher in self._publishers.values()):
             time.sleep(0.05)
 
     def runs(self, count: int) -> None:
         """Make runs of all managers, from their first step to their last."""
         for _ in range(count):
-            reports = [self._new(name) for name in self._names]
+            reports = [self._new(name) for name in self._publishers]
             for seq, status in enumerate(STATES, start=1):
                 for report in reports:
                     self._publish(_step(report, seq, status))
 
     def begin(self) -> None:
         """Begin a run of each manager."""
-        self._reports = [_step(self._new(name), 2, Status.RUNNING) for name in self._names]
+        self._reports = [_step(self._new(name), 2, Status.RUNNING) for name in self._publishers]
         for report in self._reports:
             self._publish(_step(report, 1, Status.PENDING))
         for report in self._reports:
@@ -100,10 +105,11 @@ class Managers:
         )
 
     def _publish(self, report: Report) -> None:
-        self._publisher.publish(String(data=encode(report)))
+        self._publishers[report.machine].publish(String(data=encode(report)))
         self._sent += 1
-        if self._sent % BATCH == 0:
-            self._publisher.wait_for_all_acked(ARRIVAL)
+        if self._sent % (BATCH * len(self._publishers)) == 0:
+            for publisher in self._publishers.values():
+                publisher.wait_for_all_acked(ARRIVAL)
 
 
 def _step(report: Report, seq: int, status: Status) -> Report:
