@@ -305,7 +305,7 @@ class Manager:
 
     async def _deactivate(self) -> str:
         if self._run is not None:
-            self._run.stop('deactivated')
+            self._run.stop('deactivated', everywhere=True)
             self._limit_grace(self._run, self._ros.node.take_stop_grace())
         await self._idle.wait()
         return ''

@@ -142,13 +142,13 @@ class BringUp:
         if foreign is not None:
             foreign.close()
 
-    def stop(self, incarnation: Incarnation) -> None:
-        """Have a process stopped by the ladder, in the way that suits it."""
+    def stop(self, incarnation: Incarnation, late: float = 0.0) -> None:
+        """Have a process stopped by the ladder, which began ``late`` seconds ago, in the way that suits it."""
         if incarnation.bringing_up is not None:
             incarnation.bringing_up.cancel()
         foreign = self._foreign.get(incarnation.spec.id)
         driver = None if foreign is None or not incarnation.is_connected else foreign.driver
-        grace = incarnation.spec.stop_grace
+        grace = max(incarnation.spec.stop_grace - late, 0.0)
         if driver is None:
             incarnation.stop(grace)
         else:

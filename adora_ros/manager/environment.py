@@ -172,13 +172,15 @@ def _output_config(dataflow: Dataflow, node: NodeSpec, port: OutputSpec) -> Outp
         for edge in graph.edges(dataflow)
         if edge.source_node == node.id and edge.output == port.id
     ]
+    far = any(consumer.machine != node.machine for consumer, _ in consumers)
     return OutputConfig(
         id=port.id,
         topic=port.topic,
         type=port.type,
         qos=port.qos.as_dict() if port.qos is not None else None,
         depth=max([MIN_DEPTH, *(_capacity(consumer.input(name)) for consumer, name in consumers)]),
-        inline=port.inline or any(consumer.machine != node.machine for consumer, _ in consumers),
+        inline=port.inline or far,
+        far=far,
     )
 
 

@@ -17,6 +17,7 @@ from adora_ros.manager.launcher import Launcher
 from adora_ros.manager.peernews import PeerNews
 from adora_ros.manager.report import describe
 from adora_ros.manager.starts import Starts
+from adora_ros.manager.stops import Stops
 from adora_ros.manager.stragglers import Stragglers
 from adora_ros.manager.telling import Telling
 from adora_ros.supervision import (
@@ -77,6 +78,7 @@ class Run:
         self._telling = Telling(context.dataflow, self.live, self._starts)
         self._peers = means.peers
         self._bring_up = BringUp(context.dataflow, self.live, means, owner=self)
+        self._stops = Stops(context, self.live, self._starts, self._bring_up, self._peers)
         self._attachments = Attachments(context, self._launcher, asker=self, owner=self, loop=self._loop)
         self._stragglers = Stragglers(self.live, self._loop, can_receive=self.can_receive, stop=self._stop_straggler)
         self._effects: deque[Effect] = deque()
@@ -105,24 +107,28 @@ class Run:
         self._follow(self.supervisor.start(self._loop.time()))
 
     def peers_moved(self) -> None:
-        """Note that nodes elsewhere may have been activated, or are not waited for any more."""
+        """Note that nodes elsewhere may have been activated or ended, or are not waited for any more."""
         self._announce_running()
+        self._stops.look()
 
-    def stop(self, reason: str) -> None:
-        """Stop all nodes by the ladder, sources first; has no effect on a run that is stopping."""
+    def stop(self, reason: str, *, everywhere: bool = False) -> None:
+        """Stop all nodes by the ladder, sources first; has no effect on a run that is stopping.
+
+        Args:
+            reason: For the journal.
+            everywhere: Whether the nodes on other machines are stopped, too.
+
+        """
         if self.supervisor.stopping or self.supervisor.ended:
             return
         self._journal.write(EventKind.DATAFLOW_STOPPING, f'stopping: {reason}', reason=reason)
         self._lines.started(patience=0.0)
+        self._stops.in_turn(everywhere=everywhere)
         self._follow(self.supervisor.stop())
 
     def hurry(self, *, kill: bool) -> None:
         """Skip to SIGTERM, or with ``kill`` to SIGKILL, for every process that is left."""
-        for incarnation in tuple(self.live.values()):
-            if kill:
-                incarnation.kill(None)
-            else:
-                incarnation.terminate()
+        self._stops.hurry(kill=kill)
 
     def restart_node(self, node: str) -> None:
         """Restart one node; its budget is not touched."""
@@ -310,10 +316,7 @@ class Run:
         if isinstance(effect, Spawn):
             self._spawn(effect.node, effect.incarnation)
         elif isinstance(effect, StopProcess):
-            if effect.node in self.live:
-                self._bring_up.stop(self.live[effect.node])
-            else:
-                self._starts.cancel(effect.node)
+            self._stops.stop(effect.node)
         elif isinstance(effect, ProcessEnded):
             self.errors[effect.node] = effect.end.detail or self.errors.get(effect.node, '')
         elif isinstance(effect, NodeEnded):

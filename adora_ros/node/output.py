@@ -29,11 +29,13 @@ class Output:
         output_id: as in the YAML.
         codec: puts a value into a message.
         incarnation: of this node, for the messages' stamps.
+        far: whether a subscriber may be on another machine.
 
     """
 
-    def __init__(self, output_id: str, codec: PortCodec, incarnation: int) -> None:
+    def __init__(self, output_id: str, codec: PortCodec, incarnation: int, *, far: bool = False) -> None:
         self.id = output_id
+        self.far = far
         self.publisher: Any = None
         """The rclpy publisher, None while the node is not configured."""
         self.lost = 0

@@ -28,8 +28,18 @@ if TYPE_CHECKING:
 MATCH_DEADLINE = 5.0
 """Seconds that an activation waits for the subscribers of the outputs before it goes on without them."""
 
+MATCH_DEADLINE_FAR = 20.0
+"""The same where they are on other machines: over a link that loses every fifth packet, Fast DDS has taken 7 s."""
+
+NAMES_DEADLINE = 1.0
+"""Seconds after which a subscriber whose node is not known yet is taken for one of those that are waited for: over such
+a link it has taken 10 s longer until names were known."""
+
 MATCH_POLL = 0.005
 """Seconds between two looks at the graph."""
+
+UNKNOWN = '_NODE_NAME_UNKNOWN_'
+"""Name that the graph has for a node which is not known yet (``rmw_dds_common``)."""
 
 _TARGETS = {'configure': 'inactive', 'activate': 'active', 'deactivate': 'inactive'}
 _ORIGINS = {'configure': 'unconfigured', 'activate': 'inactive', 'deactivate': 'active'}
@@ -126,7 +136,9 @@ class DataflowNode(LifecycleNode):
         for number, output in enumerate(self._config.outputs):
             profile = qos_profile(output.qos, depth=output.depth)
             codec = open_port(output.type, writer=self._writer(number, profile), counts=self._counts)
-            port = self.outputs.setdefault(output.id, Output(output.id, codec, self._config.incarnation))
+            port = self.outputs.setdefault(
+                output.id, Output(output.id, codec, self._config.incarnation, far=output.far)
+            )
             port.publisher = self.create_publisher(codec.message_type, output.topic, profile)
         for item in self._config.inputs:
             if item.topic is not None:
@@ -206,26 +218,34 @@ class DataflowNode(LifecycleNode):
 
     def _await_subscribers(self) -> None:
         missing = self._missing()
-        deadline = time.monotonic() + MATCH_DEADLINE
-        while missing and time.monotonic() < deadline and self._inbox.phase is not Phase.STOPPING:
+        patience = MATCH_DEADLINE_FAR if any(self.outputs[output].far for output in missing) else MATCH_DEADLINE
+        began = time.monotonic()
+        while missing and (waited := time.monotonic() - began) < patience and self._inbox.phase is not Phase.STOPPING:
             time.sleep(MATCH_POLL)
-            missing = self._missing()
+            missing = self._missing(by_name=waited < NAMES_DEADLINE)
         if missing and self._inbox.phase is not Phase.STOPPING:
             self.get_logger().warning(
-                f'not connected within {MATCH_DEADLINE:g} s, first messages to them may be lost: '
+                f'not connected within {patience:g} s, first messages to them may be lost: '
                 + ', '.join(f'{node} ({output})' for output, nodes in missing.items() for node in nodes)
             )
 
-    def _missing(self) -> dict[str, tuple[str, ...]]:
-        """Return the expected subscribers that are not connected, per output."""
+    def _missing(self, *, by_name: bool = True) -> dict[str, tuple[str, ...]]:
+        """Return the expected subscribers that are not connected, per output.
+
+        Args:
+            by_name: Whether the nodes of all of them have to be known.
+
+        """
         missing = {}
         for output_id, names in self._expected.items():
             output = self.outputs.get(output_id)
             if output is None:
                 continue
-            present = {_full_name(e) for e in self.get_subscriptions_info_by_topic(output.publisher.topic_name)}
+            endpoints = self.get_subscriptions_info_by_topic(output.publisher.topic_name)
+            present = {_full_name(endpoint) for endpoint in endpoints}
             absent = tuple(name for name in names if name not in present)
-            if absent or output.publisher.get_subscription_count() < len(names):
+            unnamed = 0 if by_name else sum(endpoint.node_name == UNKNOWN for endpoint in endpoints)
+            if len(absent) > unnamed or output.publisher.get_subscription_count() < len(names):
                 missing[output_id] = absent or tuple(names)
         return missing
 

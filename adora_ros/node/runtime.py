@@ -28,6 +28,8 @@ from adora_ros.transport.ports import PayloadCounts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from adora_ros.node.output import Output
+
 SPIN_PERIOD = 1.0
 """Longest time in seconds that one round of the executor waits."""
 
@@ -44,6 +46,9 @@ wait begins and otherwise every 3 s, so several short waits end sooner than a lo
 
 FLUSH_DEADLINE_STOPPING = 0.5
 """The same once the dataflow stops, when subscribers may be gone."""
+
+FLUSH_DEADLINE_STOPPING_FAR = 2.0
+"""The same for an output with subscribers on other machines, which are told to stop after this node has ended."""
 
 JOIN_DEADLINE = 2.0
 """Seconds that the end of a node waits for its own threads."""
@@ -136,15 +141,22 @@ class Runtime:
     def _flush(self) -> None:
         start = time.monotonic()
         pending = tuple(self.ros.outputs.values())
+        overdue: list[str] = []
         while pending:
             self.life.alive()
-            stopping = self.inbox.phase is Phase.STOPPING
-            if time.monotonic() - start >= (FLUSH_DEADLINE_STOPPING if stopping else FLUSH_DEADLINE):
-                break
-            pending = tuple(output for output in pending if not output.acknowledged(FLUSH_PERIOD))
-        if pending:
-            names = ', '.join(output.id for output in pending)
-            self.ros.get_logger().warning(f'the last messages may not have been received from: {names}')
+            waited = time.monotonic() - start
+            overdue += [output.id for output in pending if waited >= self._patience(output)]
+            pending = tuple(
+                output for output in pending if output.id not in overdue and not output.acknowledged(FLUSH_PERIOD)
+            )
+        if overdue:
+            text = f'the last messages may not have been received from: {", ".join(overdue)}'
+            self.ros.get_logger().warning(text)
+
+    def _patience(self, output: Output) -> float:
+        if self.inbox.phase is not Phase.STOPPING:
+            return FLUSH_DEADLINE
+        return FLUSH_DEADLINE_STOPPING_FAR if output.far else FLUSH_DEADLINE_STOPPING
 
     def _warn(self, text: str) -> None:
         self.ros.get_logger().warning(text)

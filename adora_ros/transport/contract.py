@@ -124,6 +124,8 @@ class OutputConfig:
     """History depth: the largest ``queue_size`` among the consumers, at least 10."""
     inline: bool = False
     """Whether values travel inside the messages however large they are, since not everybody shares memory here."""
+    far: bool = False
+    """Whether a consumer may be on another machine, where messages and news of a subscriber may take their time."""
 
 
 @dataclass(frozen=True, kw_only=True)
