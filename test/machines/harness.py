@@ -21,16 +21,29 @@ if TYPE_CHECKING:
 COORDINATOR = (sys.executable, '-m', 'adora_ros.cli.coordinator')
 MANAGER = (sys.executable, '-m', 'adora_ros.cli.manager')
 DESK = Path(__file__).with_name('desk.py')
+CABLE = Path(__file__).with_name('cable.py')
 PERIOD = 0.5
 """Seconds between two heartbeats."""
 THRESHOLD = 2.5
 """Seconds of silence after which a machine is gone."""
+SEED = 5
+"""Of the chance by which a bad cable loses frames."""
 
 
 def ip(*arguments: str, namespace: str = '') -> None:
     """Run ``ip``, in a network namespace if one is given."""
     where = ('-n', namespace) if namespace else ()
     subprocess.run(['ip', *where, *arguments], check=True, capture_output=True, timeout=DEADLINE)
+
+
+def ask(process: Process, question: str) -> str:
+    """Return the line with which a process answers one on its standard input."""
+    stdin = process.process.stdin
+    assert stdin is not None
+    before = len(process.text.splitlines())
+    stdin.write(question + '\n')
+    stdin.flush()
+    return eventually(lambda: process.text.splitlines()[before:], DEADLINE, question)[-1]
 
 
 def why_not() -> str:
@@ -50,6 +63,35 @@ def why_not() -> str:
     return ''
 
 
+class BadCable:
+    """A cable that loses frames, in the place of a good one.
+
+    Args:
+        host: The host whose cable it is.
+        switch: The network namespace of the switch.
+        port: The port of the switch that the host's cable is at.
+
+    """
+
+    def __init__(self, host: Host, switch: str, port: str) -> None:
+        near, far = f'near{host.name}', f'far{host.name}'
+        ip('link', 'add', near, 'type', 'veth', 'peer', 'name', far, namespace=switch)
+        ip('link', 'set', far, 'master', 'br0', 'up', namespace=switch)
+        ip('link', 'set', near, 'up', namespace=switch)
+        ip('link', 'set', port, 'nomaster', namespace=switch)
+        command = ['ip', 'netns', 'exec', switch, sys.executable, str(CABLE), port, near, str(SEED)]
+        self._process = Process(host.folder / 'cable.txt', command, without_profile())
+
+    def loses(self, share: float) -> tuple[int, int]:
+        """Let it lose a share of the frames from now on; return how many were carried and lost before."""
+        carried, lost = ask(self._process, f'{share}').split()
+        return int(carried), int(lost)
+
+    def close(self) -> None:
+        """Take it away."""
+        self._process.close()
+
+
 class Host:
     """A host: a network namespace, a folder for its files, and the processes in it."""
 
@@ -60,7 +102,7 @@ class Host:
         self._switch = network.switch
         self._port = f'port{name}'
         self._namespace = f'{network.switch}{name}'
-        self._started: list[Process] = []
+        self._started: list[Process | BadCable] = []
         ip('netns', 'add', self._namespace)
         ip('link', 'set', 'lo', 'up', namespace=self._namespace)
         ip(
@@ -89,6 +131,12 @@ class Host:
         """Start a manager that waits; the machine is called as the host unless it is given a name."""
         ros = ('--ros-args', '-p', f'heartbeat_period:={PERIOD}')
         return self.run('waiting', [*MANAGER, '--machine', machine or self.name, *ros])
+
+    def bad_cable(self) -> BadCable:
+        """Put a cable that loses frames, and none at first, in the place of a good one."""
+        cable = BadCable(self, self._switch, self._port)
+        self._started.append(cable)
+        return cable
 
     def pull_cable(self) -> None:
         """Cut the host off."""
@@ -163,13 +211,7 @@ class Desk:
 
     def ask(self, question: str) -> Any:
         """Return the answer to a question, or the text of the error."""
-        process = self._process.process
-        assert process.stdin is not None
-        before = len(self._process.text.splitlines())
-        process.stdin.write(question + '\n')
-        process.stdin.flush()
-        lines = eventually(lambda: self._process.text.splitlines()[before:], DEADLINE, question)
-        reply = json.loads(lines[-1])
+        reply = json.loads(ask(self._process, question))
         return reply.get('answer', reply.get('error'))
 
     def dataflow(self, run: str) -> dict[str, Any]:

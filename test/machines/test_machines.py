@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import time
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from coordinator.harness import Process
     from machines.harness import Desk, Network
 
+LOSS = 0.1
+"""Share of the frames that a bad cable loses."""
 LOST, BACK = 'peer daemon disconnected daemon_id=B', 'peer daemon connected daemon_id=B'
 
 
@@ -45,10 +48,14 @@ def chain(network: Network) -> Flow:
     return flow.node('sink', 'events.py', inputs={'data': {'source': 'relay/data', 'queue_size': 1000}}, **on('C'))
 
 
-def start(network: Network, desk: Desk, flow: Flow) -> str:
+def wait_on_all(network: Network, desk: Desk) -> None:
     for host in network.hosts.values():
         host.wait_for_work()
     wait_until_waiting(desk, 'ABC')
+
+
+def start(network: Network, desk: Desk, flow: Flow) -> str:
+    wait_on_all(network, desk)
     return str(desk.ask(f'start {flow.file}'))
 
 
@@ -160,3 +167,45 @@ def test_the_situation_of_a_robot_that_loses_its_link_stops_it_and_lets_it_drive
     desk.waits_for(run, 'Succeeded')
     for host in (robot, station):
         host.has_noted('all nodes ended well')
+
+
+def test_a_cable_that_loses_every_tenth_frame_loses_no_message_and_no_machine(
+    network: Network, desk: Desk, coordinator: Process
+) -> None:
+    cable = network.hosts['B'].bad_cable()
+    cable.loses(LOSS)
+    long = {'queue_size': 1000}
+    flow = Flow(network.folder, 'lossy').node('source', 'steady.py', 0.01, outputs=['data'], **on('A'))
+    flow.node('relay', 'passing_on.py', inputs={'data': {'source': 'source/data', **long}}, outputs=['data'], **on('B'))
+    # It connects late, and what is sent first has to wait for it, two machines away.
+    flow.node('sink', 'events.py', 2.0, inputs={'data': {'source': 'relay/data', **long}}, **on('C'))
+    wait_on_all(network, desk)
+    waiting = {name: host.pids() for name, host in network.hosts.items()}
+    run = str(desk.ask(f'start {flow.file}'))
+    desk.waits_for(run, 'Running')
+    eventually(lambda: len(numbers(flow, 'sink')) > 300, DEADLINE)
+    found = numbers(flow, 'sink')
+    assert found == list(range(len(found)))
+    carried, lost = cable.loses(1.0)
+    assert lost > LOSS / 2 * carried > 100
+    assert LOST not in coordinator.text
+
+    # It carries nothing for longer than the threshold.
+    coordinator.says(LOST)
+    for name in 'AC':
+        network.hosts[name].has_noted(LOST)
+    cable.loses(LOSS)
+    coordinator.says(BACK)
+    count = len(numbers(flow, 'sink'))
+    eventually(lambda: len(numbers(flow, 'sink')) > count + 100, DEADLINE)
+
+    # The source ends first, and its last words reach who is two machines away.
+    desk.ask('stop lossy')
+    desk.waits_for(run, 'Succeeded')
+    sent = int(flow.marks('source')[-1].rpartition(' ')[2])
+    found = numbers(flow, 'sink')
+    gaps = [number for number, follows in itertools.pairwise(found) if follows != number + 1]
+    assert found[-1] == sent - 1
+    assert len(gaps) <= 1  # what was sent while the cable carried nothing
+    assert coordinator.text.count(LOST) == 1
+    eventually(lambda: {name: host.pids() for name, host in network.hosts.items()} == waiting, DEADLINE)
