@@ -16,6 +16,7 @@ from adora_ros.cli.arguments import later
 from adora_ros.cli.completion import complete_dataflow
 from adora_ros.cli.values import is_text
 from adora_ros.errors import AdoraError, CommandError
+from adora_ros.transport.leaving import leaving_last
 
 EXIT_CODES = """\
 exit codes:
@@ -58,7 +59,10 @@ def _nearest(option: str, parser: argparse.ArgumentParser) -> str:
 
 
 def guarded(command: Command, arguments: argparse.Namespace, *, program: str) -> int:
-    """Run a command; print what it expects to go wrong as lines on the standard error, and return the exit code."""
+    """Run a command; print what it expects to go wrong as lines on the standard error, and return the exit code.
+
+    ROS is left after that, so that nothing is lost if it cannot be.
+    """
     if sys.stdout is None:  # started with the standard output closed
         sys.stdout = Path(os.devnull).open('w', encoding='utf-8')  # noqa: SIM115 - it stays open
     garbled = next((text for text in sys.argv if not is_text(text)), None)
@@ -70,21 +74,26 @@ def guarded(command: Command, arguments: argparse.Namespace, *, program: str) ->
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors='backslashreplace')  # what the encoding of the locale has no characters for
+    return leaving_last(lambda: _exit_code(command, arguments, program))
+
+
+def _exit_code(command: Command, arguments: argparse.Namespace, program: str) -> int:
     try:
-        code = command(arguments)
+        try:
+            code = command(arguments)
+        except AdoraError as error:
+            sys.stderr.write(_complaint(error, program))
+            code = NOT_DONE if isinstance(error, CommandError) else BAD_INPUT
+        except OSError as error:
+            if error.filename is None:
+                raise
+            sys.stderr.write(f'{program}: error: {error.filename}: {error.strerror}\n')
+            code = NOT_DONE
         sys.stdout.flush()
     except BrokenPipeError:
         # Python would complain about it once more when it flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NOBODY_READS
-    except AdoraError as error:
-        sys.stderr.write(_complaint(error, program))
-        return NOT_DONE if isinstance(error, CommandError) else BAD_INPUT
-    except OSError as error:
-        if error.filename is None:
-            raise
-        sys.stderr.write(f'{program}: error: {error.filename}: {error.strerror}\n')
-        return NOT_DONE
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     return code

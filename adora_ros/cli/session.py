@@ -15,6 +15,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from adora_ros.errors import AdoraError, NoAnswerError
 from adora_ros.transport import dds
+from adora_ros.transport.leaving import leave
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -54,6 +55,9 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._executor.shutdown()
+        leave(self._leave)
+
+    def _leave(self) -> None:
         self.node.destroy_node()
         self._context.shutdown()
 

@@ -194,6 +194,7 @@ class Manager:
 
     def _end(self, reason: str) -> None:
         self._closing = True
+        self._ros.node.begin_end()
         if self._run is None:
             self._done.set()
         else:
@@ -333,6 +334,8 @@ class Manager:
         await run.wait()
         if self._closing and self._warm is not None:
             self._warm.dismiss()
+        if self._options.autostart and not self._kept:
+            self._ros.node.begin_end()
         self._result = await run.close()
         if self._run_file is not None:
             self._run_file.end(stamp=label(), error=self._result.error)

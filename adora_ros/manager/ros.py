@@ -91,6 +91,7 @@ class ManagerNode(LifecycleNode):
         self._dataflow = namespace.lstrip('/')
         self._machine = machine
         self._command_services: list[Any] = []
+        self._is_ending = False
         # Plain publishers: a dataflow that is not active has a state, too.
         self._events = self.create_publisher(DiagnosticArray, 'events', EVENTS_QOS)
         self._status = self.create_publisher(DiagnosticArray, 'status', STATUS_QOS)
@@ -210,8 +211,32 @@ class ManagerNode(LifecycleNode):
         response.message = error or 'restarted'
         return response
 
+    def begin_end(self) -> None:
+        """Destroy nothing any more before the node itself, since it ends soon.
+
+        When many nodes leave at once, each time is an occasion to lock up: see :mod:`adora_ros.transport.leaving`.
+        """
+        self._is_ending = True
+
+    def destroy_client(self, client: Any) -> bool:
+        """Destroy a client, unless the node ends soon."""
+        return self._is_ending or super().destroy_client(client)
+
+    def destroy_publisher(self, publisher: Any) -> bool:
+        """Destroy a publisher, unless the node ends soon."""
+        return self._is_ending or super().destroy_publisher(publisher)
+
+    def destroy_service(self, service: Any) -> bool:
+        """Destroy a service, unless the node ends soon."""
+        return self._is_ending or super().destroy_service(service)
+
+    def destroy_subscription(self, subscription: Any) -> bool:
+        """Destroy a subscription, unless the node ends soon."""
+        return self._is_ending or super().destroy_subscription(subscription)
+
     def destroy_node(self) -> None:
         """Leave ROS, with the state machine, without which the participant would stay, and end the transitions."""
+        self._is_ending = False
         self.transitions.shutdown(wait=False)
         super().destroy_node()
         self._state_machine.destroy_when_not_in_use()

@@ -185,11 +185,25 @@ def dead_segments(folder: Path = SHM, *, min_age: float = 5.0) -> list[Path]:
     return [lock for lock in locks if _owner_is_dead(lock, min_age)]
 
 
+def own_segments() -> list[Path]:
+    """Return the segments of the participants of this process, and the lock files that it holds beside them."""
+    folder = Path('/proc/self/fd')
+    found = []
+    for name in _listing(folder):
+        with contextlib.suppress(OSError):  # the one that the listing had open
+            found.append((folder / name).readlink())
+    return [file for lock in found if _SEGMENT_LOCK.fullmatch(lock.name) for file in _segment_files(lock)]
+
+
 def remove_segment(lock: Path) -> None:
     """Remove a segment and its lock file."""
-    for path in (lock.with_name(lock.name.removesuffix('_el')), lock):
+    for path in _segment_files(lock):
         with contextlib.suppress(OSError):
             path.unlink()
+
+
+def _segment_files(lock: Path) -> tuple[Path, Path]:
+    return lock.with_name(lock.name.removesuffix('_el')), lock
 
 
 def _listing(folder: Path) -> list[str]:

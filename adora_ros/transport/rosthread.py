@@ -12,7 +12,7 @@ from rclpy.context import Context
 from rclpy.experimental import EventsExecutor
 from rclpy.signals import SignalHandlerOptions
 
-from adora_ros.transport.leaving import keep_factory
+from adora_ros.transport.leaving import leave
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,17 +68,22 @@ class RosThread:
         self._thread.start()
 
     def close(self, timeout: float = 2.0) -> None:
-        """End the thread, then the nodes, then the context: in another order the participant stays."""
+        """End the thread, then the nodes, then the context: in another order the participant stays.
+
+        The last two may be put off, see :func:`adora_ros.transport.leaving.leave`.
+        """
         if self._thread.is_alive():
             self.executor.create_task(self._end, LAST_ROUNDS)
             self._thread.join(timeout)
         self.executor.shutdown()
+        leave(self._leave)
+
+    def _leave(self) -> None:
         for node in self._nodes:
             node.destroy_node()
         if self._owns_context:
             with contextlib.suppress(RuntimeError):
                 self.context.shutdown()
-        keep_factory()
 
     def _end(self, rounds: int) -> None:
         self._closing = not rounds
