@@ -10,6 +10,7 @@ from adora_ros.errors import LifecycleError, TransitionFailedError
 from adora_ros.manager.events import EventKind, Level
 from adora_ros.manager.gate import StartGate
 from adora_ros.manager.lifecycle import LifecycleDriver, Subscribers, drive
+from adora_ros.transport.within import within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -259,7 +260,7 @@ class BringUp:
 
     async def _deactivate_then_interrupt(self, incarnation: Incarnation, driver: LifecycleDriver) -> None:
         try:
-            await asyncio.wait_for(drive(driver, 'inactive'), incarnation.spec.stop_grace * DEACTIVATE_SHARE)
+            await within(incarnation.spec.stop_grace * DEACTIVATE_SHARE, drive(driver, 'inactive'))
         except (LifecycleError, asyncio.TimeoutError) as error:
             text = f'not deactivated: {error}'
             self._journal.write(EventKind.WARNING, text, node=incarnation.spec.id, incarnation=incarnation.number)

@@ -12,6 +12,7 @@ from type_description_interfaces.srv import GetTypeDescription
 
 from adora_ros.errors import LifecycleError, TransitionFailedError
 from adora_ros.manager.lifecycle import TRANSITION_DEADLINE
+from adora_ros.transport.within import within
 
 if TYPE_CHECKING:
     from adora_ros.dataflow import NodeSpec
@@ -176,7 +177,7 @@ class ForeignNode:
 
     async def _answers_as_lifecycle_node(self) -> None:
         try:
-            await asyncio.wait_for(self._state(), LIFECYCLE_PATIENCE)
+            await within(LIFECYCLE_PATIENCE, self._state())
         except asyncio.TimeoutError:
             msg = (
                 f'{self._name}/get_state did not answer within {LIFECYCLE_PATIENCE:g} s: '

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from adora_ros.errors import LifecycleError, LifecycleTimeoutError
 from adora_ros.transport.contract import ManagerOp
+from adora_ros.transport.within import within
 
 if TYPE_CHECKING:
     from adora_ros.manager.control import ControlSocket
@@ -108,7 +109,7 @@ async def _settled(driver: LifecycleDriver, deadline: float) -> str:
 
 async def _state(driver: LifecycleDriver) -> str:
     try:
-        return await asyncio.wait_for(driver.state(), STATE_DEADLINE)
+        return await within(STATE_DEADLINE, driver.state())
     except asyncio.TimeoutError:
         msg = f'no answer to get_state within {STATE_DEADLINE:g} s'
         raise LifecycleTimeoutError(msg) from None
@@ -118,7 +119,7 @@ async def _change(
     driver: LifecycleDriver, transition: str, reached: str, subscribers: Subscribers, deadline: float
 ) -> None:
     try:
-        await asyncio.wait_for(driver.change(transition, subscribers), deadline)
+        await within(deadline, driver.change(transition, subscribers))
     except asyncio.TimeoutError:
         if await _state_or_none(driver) == reached:
             return

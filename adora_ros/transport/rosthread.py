@@ -13,6 +13,7 @@ from rclpy.experimental import EventsExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from adora_ros.transport.leaving import leave
+from adora_ros.transport.within import within
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,7 +136,7 @@ class RosThread:
             asyncio.TimeoutError: no response came; the pending request is forgotten.
 
         """
-        return await asyncio.wait_for(self._call(client, request), timeout)
+        return await within(timeout, self._call(client, request))
 
     async def _call(self, client: Any, request: Any) -> Any:
         while not client.service_is_ready():  # noqa: ASYNC110 - ROS has no event for it

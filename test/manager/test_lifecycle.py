@@ -176,3 +176,27 @@ def test_a_node_that_falls_back_is_not_asked_for_ever() -> None:
     with pytest.raises(LifecycleError, match='node is unconfigured again after configure'):
         run(node, 'active')
     assert node.asked == ['configure']
+
+
+def test_who_is_cancelled_together_with_the_answer_does_not_go_on() -> None:
+    class Answering(FakeNode):
+        def __init__(self) -> None:
+            super().__init__()
+            self.told, self.answer = asyncio.Event(), asyncio.Event()
+
+        async def change(self, transition: str, subscribers: Subscribers) -> None:
+            await super().change(transition, subscribers)
+            self.told.set()
+            await self.answer.wait()
+
+    async def exit_with_the_answer() -> list[str]:
+        node = Answering()
+        driving = asyncio.ensure_future(drive(node, 'active'))
+        await node.told.wait()
+        node.answer.set()
+        driving.cancel()
+        await asyncio.wait({driving})
+        assert driving.cancelled()
+        return node.asked
+
+    assert asyncio.run(exit_with_the_answer()) == ['configure']
