@@ -37,12 +37,14 @@ ANNOUNCEMENT_LIMITS = (0.5, 1.0)
 """Shortest and longest time in seconds between two announcements of one process. A process that is started again does
 not hear the answers to its own first announcement, and has to wait for the next one of each other. Each one, though,
 is an opportunity for Fast DDS to lock up: see :mod:`adora_ros.transport.leaving`."""
-ALL_PARTICIPANTS = 128
-"""Processes on a host that a tool is to find, where they have to be looked for one by one."""
 PEER_MARGIN = 12
 """Participants beside the nodes and the manager that still find everybody: tools, bags, other dataflows."""
+ALL_PARTICIPANTS = 120 - PEER_MARGIN
+"""Processes on a host that a tool is to find, where they have to be looked for one by one. With the margin they are as
+many as have ports before those of the next ROS domain, whose processes Fast DDS 2 would take for its own."""
 SHM = Path('/dev/shm')  # noqa: S108 - Fast DDS fixes this folder
-_SEGMENT_LOCK = re.compile(r'fastdds_[0-9a-f]{16}_el')
+_SEGMENT_LOCK = re.compile(r'fast(?:dds|rtps)_[0-9a-f]{16}_el')
+"""Fast DDS 3 and 2 name them apart."""
 
 _PROFILE = """<?xml version="1.0" encoding="UTF-8" ?>
 <dds xmlns="http://www.eprosima.com"><profiles>

@@ -212,7 +212,7 @@ def segments_of(pid: int) -> set[str]:
     """Return the shared-memory files of Fast DDS and of ours that a process has mapped or open."""
     maps = Path(f'/proc/{pid}/maps').read_text(encoding='utf-8').split()
     links = [str(link.readlink()) for link in Path(f'/proc/{pid}/fd').iterdir() if link.is_symlink()]
-    ours = re.compile(r'/dev/shm/(fastdds_[0-9a-f]{16}|adora)')
+    ours = re.compile(r'/dev/shm/(fast(dds|rtps)_[0-9a-f]{16}|adora)')
     return {name for name in (*maps, *links) if ours.match(name)}
 
 

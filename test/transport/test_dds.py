@@ -70,6 +70,16 @@ def test_everybody_finds_everybody(participants: int, peers: str, announcement: 
     assert value(profile, 'leaseDuration', 'sec') == '5'
 
 
+def test_who_looks_for_all_of_a_domain_does_not_look_into_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path))
+    (file,) = dds.environment_for_all('adora', {}).values()
+    peers = int(value(Path(file).read_text(encoding='utf-8'), 'maxInitialPeersRange') or 0)
+    # https://docs.ros.org/en/kilted/Concepts/Intermediate/About-Domain-ID.html
+    assert peers == (250 - 10) // 2
+
+
 def test_participants_do_not_look_up_types() -> None:
     profile = dds.profile(2, loopback=True)
     assert value(profile, 'property', 'name') == 'fastdds.type_propagation'
@@ -108,7 +118,8 @@ def test_the_profile_is_written_where_fast_dds_looks(tmp_path: Path) -> None:
 
 
 def segment(folder: Path, number: int, *, age: float = 60.0) -> tuple[Path, Path]:
-    files = (folder / f'fastdds_{number:016x}', folder / f'fastdds_{number:016x}_el')
+    name = f'{"fastrtps" if number == 1 else "fastdds"}_{number:016x}'  # Fast DDS 2 and 3
+    files = (folder / name, folder / f'{name}_el')
     for file in files:
         file.touch()
         stamp = file.stat().st_mtime - age
