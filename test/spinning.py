@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
+from support import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar('T')
 LATCHED = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 LEAVING = 20.0
 """Seconds that the thread has to come to its end."""
@@ -26,6 +33,12 @@ class SpinningNode:
         self._closing = False
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
+
+    def on_thread(self, function: Callable[..., T], *args: Any) -> T:
+        """Call a function on the node's thread; that of an action client elsewhere may be overtaken by its answer."""
+        task: Any = self._executor.create_task(function, *args)
+        eventually(task.done, LEAVING)
+        return cast('T', task.result())
 
     def close(self) -> None:
         """Leave ROS."""

@@ -21,6 +21,8 @@ from adora_ros.transport.rosactions import STATUSES, settle
 from adora_ros.transport.rosarrow import from_arrow, to_arrow
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pyarrow as pa
     from rclpy.node import Node
     from rclpy.qos import QoSProfile
@@ -49,6 +51,7 @@ class Ros2ActionClient:
     """Sends goals with Arrow values."""
 
     def __init__(self, node: Node, action_type: type[Any], name: str, qos: QoSProfile) -> None:
+        self._node: Any = node
         self._type = action_type
         self._name = name
         self._client: Any = ActionClient(
@@ -81,8 +84,10 @@ class Ros2ActionClient:
             msg = f'action {self._name} has no server within {limit:g} s'
             raise AnswerTimeoutError(msg)
         feedback: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        future = self._client.send_goal_async(message, feedback_callback=lambda told: feedback.put(told.feedback))
-        handle = wait(future, limit)
+        accepted = self._ask(
+            lambda: self._client.send_goal_async(message, feedback_callback=lambda told: feedback.put(told.feedback))
+        )
+        handle = None if accepted is None else wait(accepted, limit)
         if handle is None:
             msg = f'action {self._name} did not answer within {limit:g} s'
             raise AnswerTimeoutError(msg)
@@ -114,8 +119,8 @@ class Ros2ActionClient:
         """
         goal = self._goal(goal_id)
         if goal.result is None:
-            goal.result = goal.handle.get_result_async()
-        answer = wait(goal.result, RESULT if timeout_s is None else timeout_s)
+            goal.result = self._ask(goal.handle.get_result_async)
+        answer = None if goal.result is None else wait(goal.result, RESULT if timeout_s is None else timeout_s)
         if answer is None:
             return None
         del self._goals[goal_id]
@@ -141,6 +146,13 @@ class Ros2ActionClient:
             msg = f'action {self._name} did not answer within {limit:g} s'
             raise AnswerTimeoutError(msg)
         return int(response.return_code)
+
+    def _ask(self, request: Callable[[], Any]) -> Any:
+        """Make a request on the ROS thread, and return the future of its answer; None if the thread is busy for long.
+
+        Elsewhere, the answer may come before rclpy has noted what it belongs to.
+        """
+        return wait(self._node.executor.create_task(request), ACCEPTANCE)
 
     def _goal(self, goal_id: str) -> _Pursuit:
         if goal_id not in self._goals:

@@ -152,10 +152,25 @@ ACTION_SERVER = """
 """
 
 ACTION_CLIENT = """
+    import time
     import pyarrow as pa
     from dora import Node, Ros2Context, Ros2NodeOptions, Ros2QosPolicies
     ros = Ros2Context().new_node('asker', '/df', Ros2NodeOptions())
     action = ros.create_action_client('/count', 'test_msgs::Fibonacci', Ros2QosPolicies(reliable=True, keep_last=10))
+
+    class Overtaken:
+        def __init__(self, handle):
+            self._handle = handle
+
+        def __getattr__(self, name):
+            return getattr(self._handle, name)
+
+        def send_goal_request(self, request):
+            number = self._handle.send_goal_request(request)
+            time.sleep(0.3)  # meanwhile the answer comes
+            return number
+
+    action._client._client_handle = Overtaken(action._client._client_handle)
     node = Node()
     first = action.send_goal(pa.array([{'order': 3}]), timeout_s=20.0)
     print('FEEDBACK', action.take_feedback(first, timeout_s=20.0).to_pylist(), flush=True)

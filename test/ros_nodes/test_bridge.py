@@ -162,12 +162,14 @@ def test_a_dataflow_answers_calls_and_pursues_goals(flow: Flow, run: Runs, obser
 
     def send(order: int) -> tuple[Any, Any]:
         """Send a goal; return its handle and the future of its result."""
-        goal = actions.send_goal_async(
-            Fibonacci.Goal(order=order), lambda message: feedback.append(list(message.feedback.sequence))
+        goal = observer.on_thread(
+            actions.send_goal_async,
+            Fibonacci.Goal(order=order),
+            lambda message: feedback.append(list(message.feedback.sequence)),
         )
         eventually(goal.done, DEADLINE, f'goal {order}')
         eventually(lambda: [0, order] in feedback, DEADLINE, f'feedback {order}')
-        return goal.result(), goal.result().get_result_async()
+        return goal.result(), observer.on_thread(goal.result().get_result_async)
 
     def ended(result: Any) -> tuple[int, list[int]]:
         eventually(result.done, DEADLINE, 'result')

@@ -75,6 +75,7 @@ class ActionClient:
 
     def __init__(self, node: BridgeNode, ros: RosNode) -> None:
         self._node = node
+        self._ros: Any = ros
         self._type = interface(node.spec.type)
         profiles = _profiles(node.spec.qos, 'feedback_sub_qos_profile')
         self._client: Any = RclpyClient(ros, self._type, node.spec.name, **profiles)
@@ -109,7 +110,8 @@ class ActionClient:
             self._give_up(metadata, f'there is no action server for {ANSWER_TIMEOUT:g} s')
         for goal_id in self._due.take(now):
             sent = self._goals.pop(goal_id)
-            sent.asked.cancel()
+            if sent.asked is not None:
+                sent.asked.cancel()
             self._give_up(sent.metadata, 'the action server has fallen silent')
         return POLL if self._waiting else self._due.remaining(now)
 
@@ -137,10 +139,13 @@ class ActionClient:
             goal_id = str(metadata[GOAL_ID])
             sent = self._goals[goal_id] = _Sent(metadata)
             self._due.set(goal_id, ANSWER_TIMEOUT)
-            sent.asked = self._client.send_goal_async(
-                goal, functools.partial(self._feedback, goal_id), goal_uuid=_ros_id(goal_id)
-            )
-            sent.asked.add_done_callback(functools.partial(self._accepted, goal_id))
+            self._ros.executor.create_task(self._ask, goal_id, goal, sent)
+
+    def _ask(self, goal_id: str, goal: Any, sent: _Sent) -> None:
+        """Send a goal, on the ROS thread: elsewhere, the answer may come before rclpy has noted what it belongs to."""
+        feedback = functools.partial(self._feedback, goal_id)
+        sent.asked = self._client.send_goal_async(goal, feedback, goal_uuid=_ros_id(goal_id))
+        sent.asked.add_done_callback(functools.partial(self._accepted, goal_id))
 
     def _accepted(self, goal_id: str, future: Any) -> None:
         sent = self._goals.get(goal_id)
@@ -176,7 +181,7 @@ class ActionClient:
         """Cancel one goal, or all of them."""
         for sent in [self._goals.get(str(goal_id))] if goal_id is not None else list(self._goals.values()):
             if sent is not None and sent.handle is not None:
-                sent.handle.cancel_goal_async()
+                self._ros.executor.create_task(sent.handle.cancel_goal_async)
 
 
 @dataclass(frozen=True)
