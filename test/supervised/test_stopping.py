@@ -35,6 +35,7 @@ def every_phase(flow: Flow) -> Flow:
     flow.node('flooding', 'chatty.py', 'early', **keys)
     flow.node('waiting', 'silent.py', inputs=TICK, **keys)
     flow.node('backing_off', 'crash.py', 'early', restart_delay=1000, **keys)
+    keys['stop_grace'] = 4 * GRACE  # rclpy takes a moment to leave ROS
     flow.ros_node('configuring', 'slow_configure.py', ros={'parameters': {'seconds': 1000.0}}, **keys)
     flow.ros_node('mute', 'plain.py', ros={'arguments': ['0']}, **keys)
     return flow
