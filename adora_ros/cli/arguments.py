@@ -7,6 +7,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from adora_ros.cli.completion import complete_run, complete_running
+from adora_ros.cli.help import TIME, explain
 from adora_ros.cli.values import ColorMode, count, duration, name, variable
 
 if TYPE_CHECKING:
@@ -108,9 +109,9 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     )
     run.add_argument(
         '--stop-after',
-        metavar='TIME',
+        metavar=TIME,
         type=duration,
-        help='stop the dataflow after this time, such as 25, 25s, 500ms, 2m or 1h; exits with 0 if no node failed',
+        help='stop the dataflow after this time (default: never); exits with 0 if no node failed',
     )
 
 
@@ -128,8 +129,7 @@ def fill_start(parser: argparse.ArgumentParser) -> None:
     )
     attached.add_argument('--detach', action='store_true', help='return as soon as the dataflow is up')
     parser.add_argument('-q', '--quiet', action='store_true', help='print only the uuid')
-    _finish(parser, later('start', 'start'), timeout=START_TIMEOUT, what='for all nodes to be up')
-    parser.epilog = STARTS
+    _finish(parser, later('start', 'start'), timeout=START_TIMEOUT, what='for all nodes to be up', codes=STARTS)
 
 
 def fill_logs(parser: argparse.ArgumentParser) -> None:
@@ -158,10 +158,9 @@ def fill_logs(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument('--grep', metavar='TEXT', help='only lines that contain this, in small or capital letters')
     parser.add_argument('--tail', metavar='N', type=count, help='only the last N lines that there are')
-    parser.add_argument('--since', metavar='TIME', type=duration, help='only lines that are not older, such as 5m')
+    parser.add_argument('--since', metavar=TIME, type=duration, help='only lines that are not older, such as 5m')
     parser.add_argument('--json', action='store_true', help='print an object of JSON for each line')
-    parser.epilog = ANSWERS
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    explain(parser, ANSWERS)
     parser.set_defaults(command=later('logview', 'logs'))
 
 
@@ -246,22 +245,21 @@ def fill_build(parser: argparse.ArgumentParser) -> None:
         '-n', '--node', metavar='NODE', action='append', default=[], help='only this node; may be repeated'
     )
     parser.add_argument('--uv', action='store_true', help='run the `pip` lines with uv')
-    _finish(parser, later('build', 'build'), what='for the coordinator, which notes the build if there is one')
-    parser.epilog = BUILDS
+    what = 'for the coordinator, which notes the build if there is one'
+    _finish(parser, later('build', 'build'), what=what, codes=BUILDS)
 
 
 def fill_clean(parser: argparse.ArgumentParser) -> None:
     """Add what ``clean`` takes."""
     parser.add_argument(
         '--older-than',
-        metavar='TIME',
+        metavar=TIME,
         type=duration,
         default=CLEAN_AGE,
         help='only logs to which nothing was added for this time, such as 12h or 30d (default: 7d)',
     )
     parser.add_argument('--dry-run', action='store_true', help='only say what would be removed')
-    parser.epilog = CLEANS
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    explain(parser, CLEANS)
     parser.set_defaults(command=later('clean', 'clean'))
 
 
@@ -288,9 +286,10 @@ def _add_grace(parser: argparse.ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         '--grace-duration',
-        metavar='TIME',
+        metavar=TIME,
         type=duration,
-        help='SIGTERM after this time, SIGKILL half as long later, where the dataflow would wait longer',
+        help='SIGTERM after this time, SIGKILL half as long later, where the dataflow would wait longer (default: as '
+        'the `stop_grace` of its nodes says, 10 s unless given)',
     )
     how.add_argument('-f', '--force', action='store_true', help='SIGKILL at once, also for a manager that hangs')
 
@@ -305,14 +304,14 @@ def _finish(
     *,
     timeout: float = TIMEOUT,
     what: str = 'for whoever has to answer',
+    codes: str = ANSWERS,
 ) -> None:
     parser.add_argument(
         '--timeout',
-        metavar='TIME',
+        metavar=TIME,
         type=duration,
         default=timeout,
         help=f'how long to wait {what} (default: {timeout:g} s)',
     )
-    parser.epilog = ANSWERS
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    explain(parser, codes)
     parser.set_defaults(command=command, parser=parser)

@@ -14,6 +14,7 @@ from pathlib import Path
 from adora_ros.cli import arguments as operate
 from adora_ros.cli.arguments import later
 from adora_ros.cli.completion import complete_dataflow
+from adora_ros.cli.help import FILES, explain
 from adora_ros.cli.values import is_text
 from adora_ros.errors import AdoraError, CommandError
 from adora_ros.transport.leaving import leaving_last
@@ -139,8 +140,7 @@ def _version() -> str:
 def _fill_run(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     operate.add_arguments(parser)
-    parser.epilog = EXIT_CODES + '\n' + STOPPING
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    explain(parser, f'{EXIT_CODES}\n{STOPPING}')
     parser.set_defaults(command=later('run', 'run_file'))
 
 
@@ -158,6 +158,7 @@ def _fill_validate(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     operate.add_name(parser)
     parser.add_argument('--strict-types', action='store_true', help='take types that do not fit for errors')
+    explain(parser, FILES)
     parser.set_defaults(command=later('files', 'validate'))
 
 
@@ -168,10 +169,12 @@ def _fill_graph(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--output', metavar='FILE', type=Path, help='write to FILE instead: a page if it ends in .html, else Mermaid'
     )
+    explain(parser, FILES)
     parser.set_defaults(command=later('files', 'graph'))
 
 
 def _fill_schema(parser: argparse.ArgumentParser) -> None:
+    explain(parser)
     parser.set_defaults(command=later('files', 'schema'))
 
 

@@ -14,6 +14,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from adora_ros.cli.graphpage import page
+from adora_ros.cli.help import EXAMPLES
+from adora_ros.cli.main import parser
 from adora_ros.dataflow import json_schema, load
 from adora_ros.manager.runfile import RunFacts, RunFile
 from cli.harness import ADORA, Project, run
@@ -249,6 +251,16 @@ def test_help_tells_of_the_exit_codes_where_there_are_several(command: tuple[str
     done = run(*command, '--help')
     assert (done.returncode, done.stderr) == (0, '')
     assert ('130' in done.stdout) is (command in {(), ('run',)})
+
+
+def test_the_help_of_every_command_shows_what_can_be_typed() -> None:
+    made = parser()
+    for command, examples in EXAMPLES.items():
+        for example in examples:
+            arguments = made.parse_args([*command.split(), *example.partition('>')[0].split()])
+            assert arguments.parser.prog == f'adora {command}'
+            assert f'\n  adora {command} {example}'.rstrip() in arguments.parser.format_help()
+            assert ('500ms' in arguments.parser.format_help()) is ('TIME' in arguments.parser.format_usage())
 
 
 def test_the_version_is_that_of_the_package() -> None:
