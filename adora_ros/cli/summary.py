@@ -5,10 +5,9 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
-from adora_ros.cli.tables import UNLIMITED, rendered, span
+from adora_ros.cli.tables import UNLIMITED, new_table, rendered, span
 from adora_ros.supervision import NodeState
 
 if TYPE_CHECKING:
@@ -58,12 +57,8 @@ def last_line(outcome: Outcome, ink: Ink) -> str:
 
 
 def _table(statuses: Iterable[NodeStatus], up_times: Mapping[str, float], ink: Ink, columns: int) -> str:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style='bold')
-    table.add_column('node')
-    table.add_column('state')
-    table.add_column('restarts', justify='right')
-    table.add_column('last exit', overflow='fold')
-    table.add_column('up time', justify='right')
+    heads = ('node', 'state', 'restarts', 'last exit', 'up time')
+    table = new_table(heads, right=('restarts', 'up time'), folded='last exit')
     for status in statuses:
         up = up_times.get(status.node)
         table.add_row(

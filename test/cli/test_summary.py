@@ -41,6 +41,21 @@ def test_the_table_has_a_row_for_each_node_and_the_failure_comes_last() -> None:
     )
 
 
+def test_a_narrow_terminal_folds_what_is_long_and_nothing_else() -> None:
+    long = Outcome(
+        exit_code=1,
+        result=Result((), ()),
+        statuses=(status('camera', NodeState.FAILED, last_exit='lifecycle: on_configure failed: no such device'),),
+        folder=None,
+    )
+    assert summary(long, {}, PLAIN, columns=60).splitlines()[1:-1] == [
+        'node    state   restarts  last exit                  up time',
+        'camera  failed         0  lifecycle: on_configure          -',
+        '                          failed: no such device',
+    ]
+    assert len(summary(long, {}, PLAIN, columns=30).splitlines()) == 4
+
+
 @pytest.mark.parametrize(('code', 'last'), [(0, 'ok'), (130, 'interrupted: SIGINT'), (143, 'interrupted: SIGTERM')])
 def test_the_last_line_says_how_it_went(code: int, last: str) -> None:
     assert summary(outcome(code), {}, PLAIN).splitlines()[-1] == last
