@@ -185,7 +185,7 @@ class Fleet:
     def _listen(self, topic: str) -> None:
         if topic not in self._topics:
             self._topics.add(topic)
-            self._session.node.create_subscription(DiagnosticArray, topic, self._taker(topic), LATCHED)
+            self._session.subscribe(DiagnosticArray, topic, self._taker(topic), LATCHED)
 
     def _taker(self, topic: str) -> Callable[[DiagnosticArray], None]:
         namespace = topic[: -len(STATUS)]

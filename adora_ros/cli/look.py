@@ -151,7 +151,7 @@ class _Listener:
             self._last = time.monotonic()
             self._show(name, message)
 
-        self._session.node.create_subscription(DiagnosticArray, topic, take, LATCHED)
+        self._session.subscribe(DiagnosticArray, topic, take, LATCHED)
 
     def is_quiet(self) -> bool:
         """Return whether what was sure to come has come, and nothing more for a moment."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,11 @@ STEP = 0.05
 
 
 class Session:
-    """A hidden node that is there for as long as a command runs; for one thread."""
+    """A hidden node that is there for as long as a command runs; for one thread.
+
+    While it is entered, Ctrl-C ends a :meth:`wait` and nothing else: in the middle of rclpy a KeyboardInterrupt may be
+    lost, or come out as another error.
+    """
 
     def __init__(self) -> None:
         self._context = Context()
@@ -45,10 +50,14 @@ class Session:
                 start_parameter_services=False,
                 parameter_overrides=[Parameter('start_type_description_service', value=False)],
             )
+        self._failure: BaseException | None = None
+        self._handler: Any = None
         self._executor = EventsExecutor(context=self._context)
         self._executor.add_node(self.node)
 
     def __enter__(self) -> Self:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._handler = signal.signal(signal.SIGINT, self._interrupt)
         return self
 
     def __exit__(
@@ -60,11 +69,39 @@ class Session:
     def _leave(self) -> None:
         self.node.destroy_node()
         self._context.shutdown()
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
+
+    def _interrupt(self, _number: int, _frame: object) -> None:
+        self._failure = KeyboardInterrupt()
+
+    def subscribe(self, kind: Any, topic: str, callback: Callable[[Any], None], qos: Any, **options: Any) -> None:
+        """Have a callback called, while something is waited for, with what comes on a topic.
+
+        What it raises is raised where that is waited for: rclpy would write it to the terminal instead.
+        """
+
+        def take(message: Any) -> None:
+            try:
+                if self._failure is None:
+                    callback(message)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is raised in wait()
+                self._failure = error
+
+        self.node.create_subscription(kind, topic, take, qos, **options)
 
     def wait(self, condition: Callable[[], object], timeout: float) -> bool:
-        """Serve callbacks until ``condition()`` is true or ``timeout`` seconds have passed; return whether it is."""
+        """Serve callbacks until ``condition()`` is true or ``timeout`` seconds have passed; return whether it is.
+
+        Raises:
+            Exception: what a callback of :meth:`subscribe` has raised.
+            KeyboardInterrupt: Ctrl-C was pressed.
+
+        """
         deadline = time.monotonic() + timeout
         while not condition():
+            if self._failure is not None:
+                raise self._failure
             left = deadline - time.monotonic()
             if left <= 0:
                 return False

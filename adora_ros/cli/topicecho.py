@@ -47,7 +47,7 @@ def echo(arguments: argparse.Namespace) -> int:
         is_arrow = types[0] == type_name(ArrowPort().message_type)
         printer = _Printer(open_port(None if is_arrow else types[0], counts=PayloadCounts(_complain)))
         qos = _qos(session, topic)
-        session.node.create_subscription(printer.port.message_type, topic, printer.take, qos, raw=True)
+        session.subscribe(printer.port.message_type, topic, printer.take, qos, raw=True)
         if not session.wait(lambda: printer.shown, arguments.timeout):
             msg = f'nothing came on {topic} within {arguments.timeout:g} s'
             raise NoAnswerError(msg)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import pytest
 
 from adora_ros.cli.main import main
 from adora_ros.transport.claims import claims
-from cli.harness import LISTENER, START, Project, Running, run
+from cli.harness import ADORA, LISTENER, START, Project, Running, run
 from support import eventually, processes_with
 
 if TYPE_CHECKING:
@@ -73,6 +74,17 @@ def facts(out: str, node: str) -> dict[str, Any]:
     return next(each for each in json.loads(out) if each['node'] == node)
 
 
+def cut_short(*arguments: str, by: Callable[[Any], object]) -> tuple[int, bytes]:
+    """End a command once it has shown something; return its exit code and what it complained of."""
+    with subprocess.Popen([*ADORA, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shown:
+        assert shown.stdout is not None
+        assert shown.stderr is not None
+        assert shown.stdout.readline()
+        by(shown)
+        complaints = shown.stderr.read()
+        return shown.wait(START), complaints
+
+
 def test_a_dataflow_in_the_background(project: Project, adora: Callable[..., tuple[int, str, str]]) -> None:
     file = str(robot(project).file)
     code, out, err = adora('start', file, '--detach')
@@ -108,6 +120,9 @@ def test_a_dataflow_in_the_background(project: Project, adora: Callable[..., tup
     kinds = [json.loads(line)['kind'] for line in out.splitlines()]
     assert kinds[0] == 'DATAFLOW_STARTING'
     assert {'NODE_RESTARTED', 'INPUT_CLOSED'} <= set(kinds)
+
+    assert cut_short('events', '--follow', by=lambda shown: shown.send_signal(signal.SIGINT)) == (130, b'')
+    assert cut_short('topic', 'echo', '/flow/camera/image', by=lambda shown: shown.stdout.close()) == (141, b'')
 
     code, _, err = adora('start', file, '--detach')
     assert code == 2
