@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from adora_ros.cli.arguments import LEVELS
 from adora_ros.manager.loglines import json_object
-from adora_ros.manager.logs import Stream
+from adora_ros.manager.logs import ROS_LINE, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,7 +24,6 @@ UNLABELLED_STDERR = 'warn'
 """Level of a line on the standard error that has none, such as one of a traceback."""
 _SUFFIX = '.log'
 _NUMBERED = re.compile(r'(?P<node>.+)\.(?P<number>\d+)\.log')
-_ROS = re.compile(r'\[(?P<level>[A-Z]+)\] \[[0-9.]+\] \[[^]]*\]: ')
 _SYNONYMS = {'warning': 'warn', 'fatal': 'error', 'critical': 'error'}
 CHUNK = 256 * 1024
 
@@ -81,7 +80,7 @@ def level_of(text: str, stream: Stream) -> str:
     entry = json_object(text)
     if entry is not None and {'level', 'message'} <= entry.keys():
         level = str(entry['level']).lower()
-    elif (match := _ROS.match(text)) is not None:
+    elif (match := ROS_LINE.match(text)) is not None:
         level = match['level'].lower()
     level = _SYNONYMS.get(level, level)
     if level in LEVELS:

@@ -62,11 +62,6 @@ class PythonSourceYaml(Yaml):
     """Not supported: run adora in that environment."""
 
 
-PythonSource = Annotated[
-    Annotated[str, Tag('(text)')] | Annotated[PythonSourceYaml, Tag('(map)')], Discriminator(text_or_map)
-]
-
-
 class OperatorYaml(Yaml):
     """A part of a node that shares its process with the other operators of the node."""
 

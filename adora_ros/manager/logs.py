@@ -33,7 +33,7 @@ class Stream(str, Enum):
     STDERR = 'stderr'
 
 
-_ROS_LINE = re.compile(r'\[(?P<level>[A-Z]+)\] \[[0-9.]+\] \[[^]]*\]: ')
+ROS_LINE = re.compile(r'\[(?P<level>[A-Z]+)\] \[[0-9.]+\] \[[^]]*\]: ')
 """The beginning of a line in the default console format of ROS 2."""
 _HARMLESS = {'DEBUG', 'INFO'}
 
@@ -226,7 +226,7 @@ def _complaint(lines: list[bytes]) -> str:
     """Return the last of some lines that is not harmless, without the prefix that ROS 2 gives it; empty if all are."""
     for line in reversed(lines):
         text = line.decode(errors='replace').strip()
-        match = _ROS_LINE.match(text)
+        match = ROS_LINE.match(text)
         if text and (match is None or match['level'] not in _HARMLESS):
             return text if match is None else text[match.end() :]
     return ''
