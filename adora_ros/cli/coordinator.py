@@ -32,30 +32,31 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     """
     own = without_ros_arguments(sys.argv[1:] if argv is None else argv)
-    return guarded(_run, _parser().parse_args(own), program='coordinator')
+    return guarded(_run, parser().parse_args(own), program='coordinator')
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the executable's command line."""
+    made = argparse.ArgumentParser(
         prog='coordinator',
         description='Keep the records of dataflows, builds and machines, as the node /adora/coordinator.',
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
+    made.add_argument(
         '--store',
         metavar='memory|sqlite[:PATH]',
         default='memory',
         help='where to keep them; sqlite is ~/.adora/coordinator.db unless PATH says otherwise (default: memory)',
     )
-    parser.add_argument(
+    made.add_argument(
         '--recovery',
         choices=('adopt', 'fail'),
         default='adopt',
         help='what to do with dataflows that were not final when the last coordinator ended: wait for their managers '
         'to report, or mark them Failed (default: adopt)',
     )
-    parser.add_argument(
+    made.add_argument(
         '--linger',
         metavar='SECONDS',
         type=duration,
@@ -63,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         help='how long the end waits for dataflows that are under way, so that theirs is recorded; a second signal '
         'cuts it short (default: 0)',
     )
-    return parser
+    return made
 
 
 def _run(arguments: argparse.Namespace) -> int:

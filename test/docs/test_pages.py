@@ -8,9 +8,17 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
 
 import node_api
+from adora_ros.cli import coordinator, main, manager
 from adora_ros.node import Node
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,6 +51,33 @@ def run_page(name: str, folder: Path) -> str:
         output += done.stdout
         assert done.returncode == 0, f'{command}\n{done.stdout}'
     return output
+
+
+PAGES = [ROOT / 'README.md', ROOT / 'README.zh-CN.md', *sorted((ROOT / 'docs').glob('*.md'))]
+SHOWN = re.compile(r'```(?:sh|console|bash)\n(.*?)```|((?:^ {4}\S.*\n)+)', re.DOTALL | re.MULTILINE)
+PROGRAMS: dict[tuple[str, ...], Callable[[], argparse.ArgumentParser]] = {
+    ('adora',): main.parser,
+    ('ros2', 'adora'): main.parser,
+    ('ros2', 'run', 'adora_ros', 'manager'): manager.parser,
+    ('ros2', 'run', 'adora_ros', 'coordinator'): coordinator.parser,
+}
+
+
+def shown_commands(page: Path) -> list[list[str]]:
+    """Return the command lines that a page shows in blocks, each in words."""
+    blocks = [block or indented for block, indented in SHOWN.findall(page.read_text(encoding='utf-8'))]
+    parts = [
+        part.strip().removeprefix('$ ') for block in blocks for line in block.splitlines() for part in line.split(';')
+    ]
+    return [[word for word in shlex.split(part, comments=True) if word != '&'] for part in parts if "'" not in part]
+
+
+@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
+def test_every_command_of_a_page_can_be_typed(page: Path) -> None:
+    for words in shown_commands(page):
+        for program, parser in PROGRAMS.items():
+            if tuple(words[: len(program)]) == program and '--help' not in words:
+                assert vars(parser().parse_args(manager.without_ros_arguments(words[len(program) :])))
 
 
 def test_the_page_on_the_node_api_is_made_from_the_code() -> None:
