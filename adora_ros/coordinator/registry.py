@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from typing import TYPE_CHECKING
 
 from adora_ros.coordinator.ledger import Ledger
@@ -215,7 +214,7 @@ class Registry(Ledger):
         self._hear_machine(report.machine, report.hostname, now)
 
     def _hear_machine(self, machine: str, hostname: str, now: float) -> None:
-        self._silence.expect(Heard(machine), now, math.inf)
+        self._silence.expect(Heard(machine), now, float('inf'))
         before = self.get(MachineRecord, machine)
         if before is None:
             new = MachineRecord(id=machine, hostname=hostname, generation=0)

@@ -178,11 +178,9 @@ class Manager:
         await self._loop.run_in_executor(self._ros.node.transitions, transition)
 
     def _outcome(self) -> Outcome:
-        code = 0
+        code = 128 + self._signals[0] if self._interrupted else 0
         if self._result is not None and not self._result.ok:
             code = 1
-        elif self._interrupted:
-            code = 128 + self._signals[0]
         folder = None if self._context is None else self._context.folder
         return Outcome(exit_code=code, result=self._result, statuses=self._statuses, folder=folder)
 
