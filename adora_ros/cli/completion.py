@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adora_ros.cli.presence import manager_claims
 from adora_ros.transport.rundir import RUN_FILE, log_root
 
+if TYPE_CHECKING:
+    import argparse
+
 SUFFIXES = ('.yml', '.yaml')
+
+
+def answer_shell(parser: argparse.ArgumentParser) -> None:
+    """Complete the line of a shell that asks for it, and end; return at once if none does."""
+    if '_ARGCOMPLETE' not in os.environ:
+        return
+    try:
+        import argcomplete  # type: ignore[import-not-found,unused-ignore] # noqa: PLC0415 - only a shell needs it
+    except ModuleNotFoundError:
+        return
+    argcomplete.autocomplete(parser)
 
 
 def complete_dataflow(prefix: str, **_context: Any) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from adora_ros.cli.main import guarded
 from adora_ros.cli.manager import without_ros_arguments
-from adora_ros.cli.values import duration
+from adora_ros.cli.values import duration_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,11 +58,11 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         '--linger',
-        metavar='SECONDS',
-        type=duration,
+        metavar='TIME',
+        type=duration_or_none,
         default=0.0,
-        help='how long the end waits for dataflows that are under way, so that theirs is recorded; a second signal '
-        'cuts it short (default: 0)',
+        help='how long the end waits for dataflows that are under way, so that theirs is recorded, such as 30s; a '
+        'second signal cuts it short (default: 0)',
     )
     return made
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adora_ros.cli import arguments as operate
 from adora_ros.cli.arguments import later
-from adora_ros.cli.completion import complete_dataflow
+from adora_ros.cli.completion import answer_shell, complete_dataflow
 from adora_ros.cli.help import FILES, explain
 from adora_ros.cli.values import is_text
 from adora_ros.errors import AdoraError, CommandError
@@ -44,7 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Its arguments, without the program's name; by default those of the process.
 
     """
-    arguments, unknown = parser().parse_known_args(argv)
+    own = parser()
+    answer_shell(own)
+    arguments, unknown = own.parse_known_args(argv)
     if unknown:
         chosen: argparse.ArgumentParser = arguments.parser
         chosen.error(f'unrecognized arguments: {" ".join(unknown)}{_nearest(unknown[0], chosen)}')

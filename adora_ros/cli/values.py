@@ -47,6 +47,16 @@ def duration(text: str) -> float:
     return seconds
 
 
+def duration_or_none(text: str) -> float:
+    """Return the seconds of a :func:`duration`, which may be none at all: ``0``.
+
+    Raises:
+        argparse.ArgumentTypeError: it is not a duration.
+
+    """
+    return 0.0 if text.strip() == '0' else duration(text)
+
+
 def count(text: str) -> int:
     """Return a whole number above zero.
 

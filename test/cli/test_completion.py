@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from adora_ros.cli.completion import complete_dataflow
+from adora_ros.cli.completion import answer_shell, complete_dataflow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,3 +44,28 @@ def test_an_absolute_path(tmp_path: Path) -> None:
     assert complete_dataflow(f'{tmp_path}/sub/i') == [f'{tmp_path}/sub/inner.yml']
     assert '/' not in complete_dataflow('/')
     assert complete_dataflow('/tm') == ['/tmp/']
+
+
+@pytest.mark.parametrize(
+    ('line', 'expected'),
+    [('adora va', ['validate ']), ('adora run --stop', ['--stop-after ']), ('adora validate fl', ['flow.yml '])],
+)
+def test_a_shell_is_answered(tmp_path: Path, line: str, expected: list[str]) -> None:
+    pytest.importorskip('argcomplete')
+    answer = tmp_path / 'answer'
+    asked = {
+        'COMP_LINE': line,
+        'COMP_POINT': str(len(line)),
+        'COMP_TYPE': '9',
+        '_ARGCOMPLETE': '1',
+        '_ARGCOMPLETE_IFS': '\n',
+        '_ARGCOMPLETE_STDOUT_FILENAME': str(answer),
+    }
+    subprocess.run([sys.executable, '-m', 'adora_ros.cli'], env=os.environ | asked, check=True, timeout=60)
+    assert answer.read_text().split('\n') == expected
+
+
+def test_a_shell_is_not_answered_without_argcomplete(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('_ARGCOMPLETE', '1')
+    monkeypatch.setitem(sys.modules, 'argcomplete', None)
+    answer_shell(argparse.ArgumentParser())

@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from adora_ros.cli.values import duration, variable
+from adora_ros.cli.values import duration, duration_or_none, variable
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,12 @@ def test_a_duration_is_in_seconds_unless_it_says_otherwise(text: str, seconds: f
 def test_what_is_not_a_duration_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match='is not a duration'):
         duration(text)
+
+
+def test_none_at_all_is_a_duration_where_that_makes_sense() -> None:
+    assert [duration_or_none(text) for text in ('0', ' 0 ', '2m')] == [0.0, 0.0, 120.0]
+    with pytest.raises(argparse.ArgumentTypeError, match='is not a duration'):
+        duration_or_none('-1')
 
 
 @pytest.mark.parametrize(
