@@ -3,8 +3,8 @@
 A participant that is killed while others share memory with it can block their ``publish()``, starve its own successor
 for seconds and leave its segment behind. The profile made here lets the data of a dataflow travel over UDP, makes
 participants announce themselves as often as their number allows, and lets a dead one be forgotten after 5 s. Writers
-ask ten times a second (instead of every 3 s) for what has not been acknowledged, so that a node which ends soon knows
-that its last messages have arrived. Participants do not look up the structure of each other's types, which nothing in
+ask often (instead of every 3 s) for what has not been acknowledged, so that a node which ends soon knows that its last
+messages have arrived. Participants do not look up the structure of each other's types, which nothing in
 ROS 2 asks for: each asks each other one, and 50 of them keep two cores busy for good with that alone.
 """
 
@@ -27,7 +27,15 @@ if TYPE_CHECKING:
 PROFILE_VARIABLES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 """Kilted and newer read the first and complain about the second, which is the one that Jazzy reads."""
 HEARTBEATS = ('heartbeat_period', 'heartbeatPeriod')
-"""The same element in Fast DDS 3 and 2, of which each rejects a whole profile that has the other."""
+SUPPRESSIONS = ('nack_supression_duration', 'nackSupressionDuration')
+"""The same, spelt as Fast DDS does. For this time after a message, requests to send it again are not listened to. With
+the default of none, a thread of Fast DDS wakes up for every message while it is still being sent, to end that time, and
+contends with the sender. With 5 ms it does so 200 times a second at most."""
+HEARTBEAT = 0.025
+"""Seconds between two questions of a writer on one host. A request that came too early is repeated after the next one,
+so that what was lost is sent again as soon as it was without a time in which requests are not listened to."""
+REMOTE_HEARTBEAT = 0.1
+"""The same where the answer may have to come over a network."""
 FIRST_FASTDDS_RCLPY = 8
 """Major version of rclpy from which on it is Fast DDS 3, which reads the first variable and knows the first element."""
 _OTHER_DISCOVERY = (*PROFILE_VARIABLES, 'ROS_DISCOVERY_SERVER', 'ROS_STATIC_PEERS')
@@ -67,7 +75,10 @@ _PROFILE = """<?xml version="1.0" encoding="UTF-8" ?>
     </properties></propertiesPolicy>
   </rtps></participant>
   <data_writer profile_name="adora_writer" is_default_profile="true">
-    <times><{heartbeat}><sec>0</sec><nanosec>100000000</nanosec></{heartbeat}></times>
+    <times>
+      <{heartbeat}><sec>0</sec><nanosec>{heartbeat_nanosec}</nanosec></{heartbeat}>
+      <{suppression}><sec>0</sec><nanosec>5000000</nanosec></{suppression}>
+    </times>
   </data_writer>
 </profiles></dds>
 """
@@ -120,7 +131,9 @@ def profile(participants: int, *, loopback: bool) -> str:
     announce = min(max(participants / ANNOUNCEMENTS, shortest), longest)
     return _PROFILE.format(
         peers=max(32, participants + PEER_MARGIN),
+        heartbeat_nanosec=round((HEARTBEAT if loopback else REMOTE_HEARTBEAT) * 1e9),
         heartbeat=_of_this_version(HEARTBEATS),
+        suppression=_of_this_version(SUPPRESSIONS),
         announce_sec=int(announce),
         announce_nanosec=round(announce % 1 * 1e9),
         whitelist=_LOOPBACK_WHITELIST if loopback else '',
