@@ -43,6 +43,15 @@ def consumers(dataflow: Dataflow, node_id: str) -> tuple[str, ...]:
     return tuple(node.id for node in dataflow.nodes if node.id in fed)
 
 
+def neighbours(dataflow: Dataflow) -> dict[str, frozenset[str]]:
+    """Return the nodes that each node sends to or gets something from."""
+    found: dict[str, set[str]] = {node.id: set() for node in dataflow.nodes}
+    for edge in edges(dataflow):
+        found[edge.source_node].add(edge.target_node)
+        found[edge.target_node].add(edge.source_node)
+    return {node: frozenset(others) for node, others in found.items()}
+
+
 def downstream(dataflow: Dataflow, node_id: str) -> tuple[str, ...]:
     """Return the ids of all nodes that a node feeds, directly or through others; never the node itself.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from adora_ros.errors import AdoraError, DataflowError, ManagerError
 from adora_ros.manager.commands import Commands
+from adora_ros.manager.discovery import Discovery
 from adora_ros.manager.events import DataflowStatus, EventKind, Level, ManagerEvent, NodeStatus
 from adora_ros.manager.incarnation import SIGKILL_SHARE, stop_ladder
 from adora_ros.manager.journal import Journal
@@ -20,7 +21,7 @@ from adora_ros.manager.logfile import LogFile
 from adora_ros.manager.logs import LogPump
 from adora_ros.manager.options import Listener, Options, Outcome
 from adora_ros.manager.phase import PhaseKeeper
-from adora_ros.manager.preparation import dds_environment, label, new_context, new_means, run_facts, variables
+from adora_ros.manager.preparation import label, new_context, new_means, run_facts, variables
 from adora_ros.manager.processes import STOP_SIGNALS, survives_hangup, use_default_signals
 from adora_ros.manager.reporting import Reporting
 from adora_ros.manager.ros import ManagerThread
@@ -124,17 +125,16 @@ class Manager:
             claim.release()
 
     async def _main(self) -> Outcome:
-        if self._dataflow is None and self._options.autostart:
-            self._dataflow = self._options.load()
+        options = self._options
+        if self._dataflow is None and options.autostart:
+            self._dataflow = options.load()
         dds.clean_segments()
-        self._env = dds_environment(self._options, self._dataflow)
+        self._discovery = Discovery(options, self._dataflow)
         self._pump = LogPump(self._listener.output, complain=self._complain)
-        with variables(self._env):
-            self._ros = ManagerThread(
-                self._options.node_name, self._options.namespace, control=self, machine=self._options.machine
-            )
+        with variables(self._discovery.env):
+            self._ros = ManagerThread(options.node_name, options.namespace, control=self, machine=options.machine)
         node = self._ros.node
-        self._reporting = Reporting(node, self._options.machine)
+        self._reporting = Reporting(node, options.machine)
         told = (self._phase.take, self._listener.event, node.publish_event, self._log_event, self._on_event)
         self._commands = Commands(node, self._loop)
         for listener in (*told, self._reporting.event, self._commands.take):
@@ -148,6 +148,7 @@ class Manager:
                 self._warm.close()
             self._pump.close()
             self._ros.close()
+            self._discovery.close()
 
     async def _serve(self) -> Outcome:
         ticker = self._loop.create_task(self._tick())
@@ -285,13 +286,13 @@ class Manager:
             return 'no dataflow is loaded'
         if self._closing:
             return 'the manager is ending'
-        self._context = context = new_context(self._options, dataflow, self._env)
+        self._context = context = new_context(self._options, dataflow, self._discovery)
         expected = bool(self._options.run_id)
         self._options = dataclasses.replace(self._options, run_id='')
         self._run_file = RunFile(self._context.folder, run_facts(self._options, self._context))
         self._started = self._loop.time()
         self._log = LogFile(self._context.folder / 'manager.log')
-        means = new_means(context, self._ros, self._pump, self._journal, self._warm)
+        means = new_means(context, self._ros, self._pump, self._journal, self._warm, self._discovery)
         self._run = Run(context, means, self._counters)
         self._idle.clear()
         self._reporting.begin(context, expected=expected)

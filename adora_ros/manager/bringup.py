@@ -100,6 +100,9 @@ class BringUp:
         self._journal = means.journal
         self._last_complaint = means.pump.last_complaint
         self._peers = means.peers
+        self._reception = means.reception
+        if self._reception is not None:
+            self._reception.begin(graph.neighbours(dataflow))
         self._loop = asyncio.get_running_loop()
         self._gate = StartGate(graph.sinks_first(dataflow))
         for node in dataflow.nodes:
@@ -115,8 +118,17 @@ class BringUp:
         """Whether each node has been activated once, or is not waited for."""
         return self._gate.is_passed
 
+    def started(self, incarnation: Incarnation) -> None:
+        """Take note of a new process, and bring it up unless it says by itself that it is ready."""
+        if self._reception is not None:
+            self._reception.expect(incarnation.spec.id, incarnation.child.pid)
+        if incarnation.spec.kind is NodeKind.ROS:
+            self.begin(incarnation)
+
     def begin(self, incarnation: Incarnation) -> None:
         """Bring a process up, once."""
+        if self._reception is not None:
+            self._reception.ready(incarnation.spec.id)
         if incarnation.bringing_up is None:
             incarnation.bringing_up = self._loop.create_task(self._bring_up(incarnation))
 
@@ -130,6 +142,8 @@ class BringUp:
 
     def _pass(self, node: str) -> None:
         self._gate.passed(node)
+        if self._reception is not None and self._gate.is_passed:
+            self._reception.up()
         self._peers.note(node, ready=True, passed=True)
 
     def inputs_reopened(self) -> None:
@@ -139,6 +153,8 @@ class BringUp:
     def ended(self, node: str) -> None:
         """Give back what a process's bringing up took."""
         self._pass(node)
+        if self._reception is not None:
+            self._reception.leave(node)
         foreign = self._foreign.pop(node, None)
         if foreign is not None:
             foreign.close()

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from adora_ros.manager.logs import LogPump
     from adora_ros.manager.peers import PeerLink
     from adora_ros.manager.processes import Processes
+    from adora_ros.manager.reception import Reception
     from adora_ros.manager.warm import WarmStarts
 
 
@@ -27,6 +28,7 @@ class Means:
         lines: Publishes what nodes print, where that is asked for.
         peers: The way to the managers of other machines.
         warm: Starts processes from one that is warm; None if there is none.
+        reception: Introduces the nodes to each other; None where they find each other by themselves.
 
     """
 
@@ -37,3 +39,4 @@ class Means:
     lines: Lines
     peers: PeerLink
     warm: WarmStarts | None = None
+    reception: Reception | None = None

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from adora_ros.errors import ManagerError
 from adora_ros.manager.environment import RunContext, run_mark
 from adora_ros.manager.foreign import ForeignNodes
 from adora_ros.manager.linetopics import open_lines
@@ -18,44 +17,42 @@ from adora_ros.manager.peers import open_peers
 from adora_ros.manager.processes import PosixProcesses
 from adora_ros.manager.runfile import RunFacts
 from adora_ros.manager.sharedmemory import SharedMemory
-from adora_ros.transport import dds
-from adora_ros.transport.rundir import dataflow_folder, make_run_folder
+from adora_ros.transport.rundir import make_run_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from adora_ros.dataflow import Dataflow
+    from adora_ros.manager.discovery import Discovery
     from adora_ros.manager.journal import Journal
     from adora_ros.manager.logs import LogPump
     from adora_ros.manager.options import Options
     from adora_ros.manager.ros import ManagerThread
     from adora_ros.manager.warm import WarmStarts
 
-UNKNOWN_PARTICIPANTS = 64
-"""Processes to provide for while no dataflow is loaded."""
 
-
-def new_context(options: Options, dataflow: Dataflow, env: Mapping[str, str]) -> RunContext:
+def new_context(options: Options, dataflow: Dataflow, discovery: Discovery) -> RunContext:
     """Return what all nodes of a new run have in common, and make its folder.
 
     Args:
         options: What the manager was told.
         dataflow: What to run.
-        env: Variables for all nodes, below those of the options.
+        discovery: How the nodes find each other.
 
     Raises:
-        ManagerError: the folder cannot be made.
+        ManagerError: the folder or a file in it cannot be made.
 
     """
     run_id = options.run_id or str(uuid.uuid4())
     local = options.share(dataflow)
     mark = run_mark(run_id, options.machine, is_share=len(local) < len(dataflow.nodes))
+    folder = make_run_folder(dataflow, run_id)
     return RunContext(
         dataflow=dataflow,
         run_id=run_id,
-        folder=make_run_folder(dataflow, run_id),
+        folder=folder,
         machine=options.machine,
-        env={**env, **options.env},
+        env={**discovery.node_environment(dataflow, folder), **options.env},
         use_sim_time=options.use_sim_time,
         memory=SharedMemory(mark, dataflow.shared_memory_limit),
         local=local,
@@ -63,7 +60,12 @@ def new_context(options: Options, dataflow: Dataflow, env: Mapping[str, str]) ->
 
 
 def new_means(
-    context: RunContext, ros: ManagerThread, pump: LogPump, journal: Journal, warm: WarmStarts | None
+    context: RunContext,
+    ros: ManagerThread,
+    pump: LogPump,
+    journal: Journal,
+    warm: WarmStarts | None,
+    discovery: Discovery,
 ) -> Means:
     """Return what a run works with; for the event loop."""
     return Means(
@@ -74,6 +76,7 @@ def new_means(
         lines=open_lines(context, ros.node, journal, asyncio.get_running_loop()),
         peers=open_peers(ros.node, context),
         warm=warm,
+        reception=discovery.reception,
     )
 
 
@@ -89,24 +92,6 @@ def run_facts(options: Options, context: RunContext) -> RunFacts:
         pid=os.getpid(),
         started=label(),
     )
-
-
-def dds_environment(options: Options, dataflow: Dataflow | None) -> dict[str, str]:
-    """Return the variables that select the Fast DDS profile, for this process and those of all nodes.
-
-    Raises:
-        ManagerError: the profile cannot be written.
-
-    """
-    nodes = () if dataflow is None else dataflow.nodes
-    if not dds.wants_profile(os.environ):
-        return {}
-    participants = len(nodes) + 1 if nodes else UNKNOWN_PARTICIPANTS
-    try:
-        return dds.write_profile(dataflow_folder(options.dataflow_name), participants, os.environ)
-    except OSError as error:
-        msg = f'{error.filename}: {error.strerror}; set ROS_LOG_DIR to a folder that can be written'
-        raise ManagerError(msg) from error
 
 
 def label() -> str:

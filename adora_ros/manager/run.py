@@ -367,8 +367,7 @@ class Run:
             self._guard.add(incarnation.child.pid, interrupt=node.kind is NodeKind.ROS)
         text = f'started (pid {incarnation.child.pid})'
         self._write(EventKind.NODE_STARTING, text, incarnation, level=Level.DEBUG, warm=incarnation.child.is_warm)
-        if node.kind is NodeKind.ROS:
-            self._bring_up.begin(incarnation)
+        self._bring_up.started(incarnation)
 
     def unwanted(self, incarnation: Incarnation) -> None:
         """Stop a process that was to be stopped before it was there."""

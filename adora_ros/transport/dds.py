@@ -38,6 +38,7 @@ REMOTE_HEARTBEAT = 0.1
 """The same where the answer may have to come over a network."""
 FIRST_FASTDDS_RCLPY = 8
 """Major version of rclpy from which on it is Fast DDS 3, which reads the first variable and knows the first element."""
+RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _OTHER_DISCOVERY = (*PROFILE_VARIABLES, 'ROS_DISCOVERY_SERVER', 'ROS_STATIC_PEERS')
 ANNOUNCEMENTS = 40
 """Announcements a second that all processes of a dataflow make together: each costs every other one some time."""
@@ -47,9 +48,13 @@ not hear the answers to its own first announcement, and has to wait for the next
 is an opportunity for Fast DDS to lock up: see :mod:`adora_ros.transport.leaving`."""
 PEER_MARGIN = 12
 """Participants beside the nodes and the manager that still find everybody: tools, bags, other dataflows."""
-ALL_PARTICIPANTS = 120 - PEER_MARGIN
-"""Processes on a host that a tool is to find, where they have to be looked for one by one. With the margin they are as
-many as have ports before those of the next ROS domain, whose processes Fast DDS 2 would take for its own."""
+MAX_PARTICIPANTS = 120
+"""Processes of a host that have ports before those of the next ROS domain, whose processes Fast DDS 2 would take for
+its own."""
+ALL_PARTICIPANTS = MAX_PARTICIPANTS - PEER_MARGIN
+"""Processes on a host that a tool is to find, where they have to be looked for one by one."""
+_PORT_BASE, _PORTS = 7400, 250
+"""Where the ports of domain 0 begin, and how many each domain has."""
 SHM = Path('/dev/shm')  # noqa: S108 - Fast DDS fixes this folder
 _SEGMENT_LOCK = re.compile(r'fast(?:dds|rtps)_[0-9a-f]{16}_el')
 """Fast DDS 3 and 2 name them apart."""
@@ -66,9 +71,10 @@ _PROFILE = """<?xml version="1.0" encoding="UTF-8" ?>
     <userTransports><transport_id>adora_udp</transport_id></userTransports>
     <useBuiltinTransports>false</useBuiltinTransports>
     {locators}
-    <builtin><discovery_config>
+    <builtin>{discovery_locators}<discovery_config>
       <leaseDuration><sec>5</sec></leaseDuration>
       <leaseAnnouncement><sec>{announce_sec}</sec><nanosec>{announce_nanosec}</nanosec></leaseAnnouncement>
+      {first_announcements}
     </discovery_config></builtin>
     <propertiesPolicy><properties>
       <property><name>fastdds.type_propagation</name><value>disabled</value></property>
@@ -85,10 +91,16 @@ _PROFILE = """<?xml version="1.0" encoding="UTF-8" ?>
 
 
 _LOOPBACK_WHITELIST = '<interfaceWhiteList><address>127.0.0.1</address></interfaceWhiteList>'
-_LOOPBACK_LOCATORS = (
-    '<defaultUnicastLocatorList>'
-    '<locator><udpv4><address>127.0.0.1</address></udpv4></locator>'
-    '</defaultUnicastLocatorList>'
+_LOOPBACK = '<locator><udpv4><address>127.0.0.1</address></udpv4></locator>'
+_LOOPBACK_PORT = '<locator><udpv4><port>{port}</port><address>127.0.0.1</address></udpv4></locator>'
+_LOOPBACK_LOCATORS = f'<defaultUnicastLocatorList>{_LOOPBACK}</defaultUnicastLocatorList>'
+_LOOPBACK_DISCOVERY = (
+    f'<metatrafficUnicastLocatorList>{_LOOPBACK}</metatrafficUnicastLocatorList>'
+    '<initialPeersList>{peers}</initialPeersList>'
+)
+_FIRST_ANNOUNCEMENTS = (
+    '<initialAnnouncements><count>3</count><period><sec>0</sec><nanosec>5000000</nanosec></period>'
+    '</initialAnnouncements>'
 )
 
 
@@ -108,7 +120,7 @@ def wants_profile(env: Mapping[str, str]) -> bool:
 def _discovery_range(env: Mapping[str, str]) -> str:
     if env.get('ROS_LOCALHOST_ONLY') == '1':
         return 'LOCALHOST'
-    return env.get('ROS_AUTOMATIC_DISCOVERY_RANGE', '').upper() or 'SUBNET'
+    return env.get(RANGE, '').upper() or 'SUBNET'
 
 
 def is_loopback_only(env: Mapping[str, str]) -> bool:
@@ -116,21 +128,25 @@ def is_loopback_only(env: Mapping[str, str]) -> bool:
     return _discovery_range(env) == 'LOCALHOST'
 
 
-def profile(participants: int, *, loopback: bool) -> str:
+def profile(participants: int, *, loopback: bool, reception: int | None = None, is_guest: bool = False) -> str:
     """Return the Fast DDS profile for a dataflow.
 
     On the loopback interface a participant finds others by trying their well-known ports one by one, and stops at
-    ``maxInitialPeersRange``: who starts later than that is never found.
+    ``maxInitialPeersRange``: who starts later than that is never found. A guest tries none, and leaves it to the
+    reception to introduce it.
 
     Args:
         participants: Number of processes, the manager included.
         loopback: Whether discovery is limited to this host; else stock tools on other hosts see the dataflow, too.
+        reception: Port of an :class:`adora_ros.manager.reception.Reception` that is told of the participant.
+        is_guest: Whether nobody else is.
 
     """
     shortest, longest = ANNOUNCEMENT_LIMITS
     announce = min(max(participants / ANNOUNCEMENTS, shortest), longest)
+    peers = ('' if is_guest else _LOOPBACK) + ('' if reception is None else _LOOPBACK_PORT.format(port=reception))
     return _PROFILE.format(
-        peers=max(32, participants + PEER_MARGIN),
+        peers=_peers_range(participants),
         heartbeat_nanosec=round((HEARTBEAT if loopback else REMOTE_HEARTBEAT) * 1e9),
         heartbeat=_of_this_version(HEARTBEATS),
         suppression=_of_this_version(SUPPRESSIONS),
@@ -138,20 +154,52 @@ def profile(participants: int, *, loopback: bool) -> str:
         announce_nanosec=round(announce % 1 * 1e9),
         whitelist=_LOOPBACK_WHITELIST if loopback else '',
         locators=_LOOPBACK_LOCATORS if loopback else '',
+        discovery_locators=_LOOPBACK_DISCOVERY.format(peers=peers) if loopback else '',
+        first_announcements=_FIRST_ANNOUNCEMENTS if is_guest else '',
     )
 
 
-def write_profile(folder: Path, participants: int, env: Mapping[str, str]) -> dict[str, str]:
+def _peers_range(participants: int) -> int:
+    return max(32, participants + PEER_MARGIN)
+
+
+def domain_of(port: int) -> int:
+    """Return the domain that one of :func:`discovery_ports` belongs to."""
+    return (port - _PORT_BASE) // _PORTS
+
+
+def discovery_ports(participants: int, domain: int) -> range:
+    """Return the ports at which the participants of a domain listen for others: see the RTPS specification, 9.6.2."""
+    first = _PORT_BASE + _PORTS * domain + 10
+    return range(first, first + 2 * min(_peers_range(participants), MAX_PARTICIPANTS), 2)
+
+
+def write_profile(
+    folder: Path, participants: int, env: Mapping[str, str], *, reception: int | None = None, is_guest: bool = False
+) -> dict[str, str]:
     """Write the profile into ``folder`` and return the environment that selects it.
+
+    On the loopback interface the profile says everything, and ROS is kept from adding its own transports: with them
+    each datagram would be sent twice.
+
+    Args:
+        folder: Where to.
+        participants: See :func:`profile`, like the rest.
+        env: The environment that decides about the range.
+        reception: A port.
+        is_guest: Whether the process is a guest.
 
     Raises:
         OSError: the file cannot be written.
 
     """
     loopback = is_loopback_only(env)
-    file = folder / f'fastdds_{"loopback" if loopback else "subnet"}_{participants}.xml'
-    file.write_text(profile(participants, loopback=loopback), encoding='utf-8')
-    return {_of_this_version(PROFILE_VARIABLES): str(file)}
+    kind = 'guest' if is_guest else 'loopback' if loopback else 'subnet'
+    file = folder / f'fastdds_{kind}_{participants}.xml'
+    text = profile(participants, loopback=loopback, reception=reception, is_guest=is_guest)
+    file.write_text(text, encoding='utf-8')
+    selection = {_of_this_version(PROFILE_VARIABLES): str(file)}
+    return {**selection, RANGE: 'SYSTEM_DEFAULT'} if loopback else selection
 
 
 def environment_for_all(name: str, env: Mapping[str, str]) -> dict[str, str]:

@@ -68,10 +68,9 @@ benchmark write down CLOCK_MONOTONIC, which all processes of a machine share.
 
 * All nodes are Python: the start of an interpreter and its imports are a large part of every cold start and restart.
 * A node of adora_ros or `ros2 launch` joins DDS discovery, which a node of dora-rs does not. After a crash that is most
-  of the time to the first new message: Fast DDS waits a fixed 110 to 180 ms in the exchange of two participants, and a
-  participant that has just started has to wait for the next announcement of the other one as well.
-* What takes long in a warm start of 50 nodes on two cores is discovery: on the loopback interface every participant
-  sends what it knows to every other one, and most of the processor time of the nodes goes into sending.
+  of the time to the first new message: Fast DDS waits a fixed 110 ms in the exchange of two participants.
+* The nodes of a chain of more than a dozen have not all met when the first message comes out of it: those that do not
+  send to each other do so afterwards ([warm start](warm-start.md)).
 * The benchmark, the supervisor and the nodes share the cores. On a busy machine the spread grows; compare the systems
   within one page, and not two pages.
 * One machine and the loopback network only.

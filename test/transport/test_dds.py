@@ -103,12 +103,27 @@ def test_the_profile_for_this_host_is_bound_to_it() -> None:
     assert value(profile, 'useBuiltinTransports') == 'false'
 
 
+def test_a_guest_tells_nobody_but_the_reception() -> None:
+    guest = dds.profile(3, loopback=True, reception=4711, is_guest=True)
+    assert locators(guest, 'initialPeersList') == [('127.0.0.1', '4711')]
+    host = dds.profile(3, loopback=True, reception=4711)
+    assert locators(host, 'initialPeersList') == [('127.0.0.1', None), ('127.0.0.1', '4711')]
+    assert locators(dds.profile(3, loopback=True), 'initialPeersList') == [('127.0.0.1', None)]
+
+
+def locators(profile: str, name: str) -> list[tuple[str | None, str | None]]:
+    found = ET.fromstring(profile).find(f'.//{SPACE}{name}')  # noqa: S314 - our own text
+    assert found is not None
+    return [(one.findtext(f'.//{SPACE}address'), one.findtext(f'.//{SPACE}port')) for one in found]
+
+
 def test_the_profile_for_the_network_is_not() -> None:
     assert '127.0.0.1' not in dds.profile(3, loopback=False)
 
 
 def test_the_profile_is_written_where_fast_dds_looks(tmp_path: Path) -> None:
     env = dds.write_profile(tmp_path, 3, {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'})
+    assert env.pop('ROS_AUTOMATIC_DISCOVERY_RANGE') == 'SYSTEM_DEFAULT'
     ((name, file),) = env.items()
     assert name in dds.PROFILE_VARIABLES
     assert '127.0.0.1' in Path(file).read_text(encoding='utf-8')
