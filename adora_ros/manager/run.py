@@ -282,6 +282,7 @@ class Run:
     def _exited(self, node: str, number: int, end: Exit) -> None:
         self._bring_up.excuse(node)
         self._follow(self.supervisor.exited(node, number, end, self._loop.time()))
+        self._announce_running()
 
     def _follow(self, effects: Iterable[Effect]) -> None:
         """Carry out effects in order; those that arise meanwhile come after them."""

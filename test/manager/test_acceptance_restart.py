@@ -28,6 +28,15 @@ def test_a01_a_clean_exit_is_restarted_under_always(flow: Flow, run: Runs) -> No
     assert manager.restarts() == {'n': 2}
 
 
+def test_a_dataflow_runs_although_a_node_that_crashed_at_its_start_waits_to_be_restarted(flow: Flow, run: Runs) -> None:
+    flow.node('n', 'crash.py', 'activating', outputs=['data'], restart_policy='always', restart_delay=300)
+    flow.node('sink', 'silent.py', inputs={'data': 'n/data'})
+    manager = run(flow).running()
+    assert manager.texts('DATAFLOW_RUNNING') == ['1 of 2 nodes are up']
+    assert manager.texts('RESTART_SCHEDULED', 'n') == ['restart 1 in 300 s (exit code 3)']
+    assert manager.interrupt() == 1
+
+
 def test_a02_a_crash_loop_ends_after_max_restarts(flow: Flow, run: Runs) -> None:
     keys = {'restart_policy': 'on-failure', 'restart_delay': 0.05, 'max_restarts': 2}
     manager = run(flow.node('n', 'crash.py', 'late', **keys))
