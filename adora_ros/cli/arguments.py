@@ -6,7 +6,7 @@ import argparse
 import importlib
 from typing import TYPE_CHECKING
 
-from adora_ros.cli.completion import complete_run, complete_running
+from adora_ros.cli.completion import complete_node, complete_run, complete_running
 from adora_ros.cli.help import TIME, explain
 from adora_ros.cli.values import ColorMode, count, duration, name, variable
 
@@ -264,7 +264,8 @@ def fill_clean(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_node(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('node', metavar='NODE', help='its id')
+    node = parser.add_argument('node', metavar='NODE', help='its id')
+    node.completer = complete_node  # type: ignore[attr-defined] # where argcomplete looks for it
     option = parser.add_argument(
         '-d', '--dataflow', metavar='DATAFLOW', help='its dataflow, if others have such a node, too'
     )

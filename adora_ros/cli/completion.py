@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
 from adora_ros.cli.presence import manager_claims
+from adora_ros.manager.runfile import is_live
 from adora_ros.transport.rundir import RUN_FILE, log_root
 
 if TYPE_CHECKING:
@@ -40,6 +43,17 @@ def complete_dataflow(prefix: str, **_context: Any) -> list[str]:
 def complete_running(prefix: str, **_context: Any) -> list[str]:
     """Return the names of dataflows that run on this host."""
     names = {claim.name.rpartition('/')[0].lstrip('/') for claim in manager_claims()}
+    return sorted(name for name in names if name.startswith(prefix))
+
+
+def complete_node(prefix: str, **_context: Any) -> list[str]:
+    """Return the ids of the nodes of dataflows that run on this host."""
+    names: set[str] = set()
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        for file in log_root().glob(f'*/*/{RUN_FILE}'):
+            if is_live(file.parent):
+                described = json.loads((file.parent / 'dataflow.json').read_text(encoding='utf-8'))
+                names.update(node['id'] for node in described['nodes'])
     return sorted(name for name in names if name.startswith(prefix))
 
 

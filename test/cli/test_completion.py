@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adora_ros.cli.completion import answer_shell, complete_dataflow
+from adora_ros.cli.completion import answer_shell, complete_dataflow, complete_node
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +45,19 @@ def test_an_absolute_path(tmp_path: Path) -> None:
     assert complete_dataflow(f'{tmp_path}/sub/i') == [f'{tmp_path}/sub/inner.yml']
     assert '/' not in complete_dataflow('/')
     assert complete_dataflow('/tm') == ['/tmp/']
+
+
+def test_the_nodes_of_what_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path))
+    for run, nodes in (('live', '[{"id": "camera"}, {"id": "cat"}, {"id": "sink"}]'), ('over', '[{"id": "cab"}]')):
+        folder = tmp_path / 'flow' / run
+        folder.mkdir(parents=True)
+        (folder / 'run.json').touch()
+        (folder / 'dataflow.json').write_text(f'{{"nodes": {nodes}}}', encoding='utf-8')
+    with (tmp_path / 'flow' / 'live' / 'run.json').open('wb') as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert complete_node('ca') == ['camera', 'cat']
+    assert complete_node('') == []
 
 
 @pytest.mark.parametrize(
