@@ -27,6 +27,7 @@ from adora_ros.dataflow.moduleparts import (
     with_params,
 )
 from adora_ros.dataflow.problems import DataflowErrors, nearest
+from adora_ros.dataflow.programs import absolute, why_no_file
 from adora_ros.dataflow.schema import ModuleFileYaml, ModuleHeaderYaml, NodeYaml, RootYaml, keys_of
 from adora_ros.dataflow.yamltree import Tree, parse
 
@@ -191,8 +192,8 @@ class _Unfolder:
         problem = None
         if Path(text).is_absolute():
             problem = f'the module path `{text}` must be relative'
-        elif not real.is_file():
-            problem = f'there is no module file `{os.path.normpath(path)}`'
+        elif why_no_file(real) is not None:
+            problem = why_no_file(absolute(text, item.tree.file.parent), 'module file')
         elif not real.is_relative_to(self._base):
             problem = f'the module file `{real}` is outside of the folder of the dataflow, `{self._base}`'
         elif real in chain:
@@ -368,7 +369,7 @@ def _with_source(written: Any, source: str) -> Any:
 def _relocated(text: str, folder: Path, base: Path) -> str:
     """Return a path of a module as seen from the dataflow; a bare name that is no file there may be on ``PATH``."""
     path = folder / text
-    if text.startswith('$') or ('/' not in text and not path.exists()):
+    if text.startswith('$') or ('/' not in text and not os.access(path, os.F_OK)):
         return text
     relative = os.path.relpath(path, base)
     return os.path.normpath(path) if relative.startswith('..') else relative

@@ -26,14 +26,17 @@ def find_program(text: str, directory: Path, env: Mapping[str, str]) -> Path:
 
     """
     path = absolute(text, directory)
-    if not path.is_file():
+    missing = why_no_file(path)
+    if missing is not None:
         on_path = None if '/' in text else shutil.which(text, path=env.get('PATH'))
         if on_path is None:
             nor = '' if '/' in text else ', nor a program of that name on PATH'
-            msg = f'{_missing(path)}{nor}{_neighbour(path)}'
+            msg = f'{missing}{nor}{_neighbour(path)}'
             raise ValueError(msg)
         path = absolute(on_path, directory)
-    if path.suffix != PYTHON_SUFFIX and not os.access(path, os.X_OK):
+    if path.suffix == PYTHON_SUFFIX:
+        return _readable(path)
+    if not os.access(path, os.X_OK):
         msg = f'`{path}` is not executable; run `chmod +x {path}`'
         raise ValueError(msg)
     return path
@@ -43,13 +46,14 @@ def find_file(text: str, directory: Path) -> Path:
     """Return the absolute path of a file that can be read.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is none, or it cannot be read.
 
     """
     path = absolute(text, directory)
-    if not path.is_file():
-        raise ValueError(_missing(path) + _neighbour(path))
-    return path
+    missing = why_no_file(path)
+    if missing is not None:
+        raise ValueError(missing + _neighbour(path))
+    return _readable(path)
 
 
 def find_in_package(package: str, executable: str) -> Path:
@@ -75,8 +79,8 @@ def find_in_package(package: str, executable: str) -> Path:
         raise ValueError(msg) from None
     folder = Path(prefix, 'lib', package)
     path = folder / executable
-    if not path.is_file() or not os.access(path, os.X_OK):
-        names = [item.name for item in folder.iterdir()] if folder.is_dir() else []
+    if why_no_file(path) is not None or not os.access(path, os.X_OK):
+        names = _names(folder)
         msg = f'ROS package `{package}` has no executable `{executable}` in {folder}{nearest(executable, names)}'
         raise ValueError(msg)
     return path
@@ -87,11 +91,30 @@ def absolute(text: str, directory: Path) -> Path:
     return Path(os.path.normpath(directory / text))
 
 
-def _missing(path: Path) -> str:
-    return f'`{path}` is a folder, not a file' if path.is_dir() else f'there is no file `{path}`'
+def why_no_file(path: Path, kind: str = 'file') -> str | None:
+    """Return why a path is not that of a file, which is called a ``kind``; None if it is."""
+    try:
+        if path.is_file():
+            return None
+        return f'`{path}` is a folder, not a {kind}' if path.is_dir() else f'there is no {kind} `{path}`'
+    except OSError as error:  # a folder on the way is closed to us, or a name is too long
+        return f'`{path}` cannot be looked at: {error.strerror}'
+
+
+def _readable(path: Path) -> Path:
+    if not os.access(path, os.R_OK):
+        msg = f'`{path}` cannot be read; run `chmod +r {path}`'
+        raise ValueError(msg)
+    return path
 
 
 def _neighbour(path: Path) -> str:
-    names = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
-    names = [name for name in names if not name.endswith(DATAFLOW_SUFFIXES)]
+    names = [name for name in _names(path.parent) if not name.endswith(DATAFLOW_SUFFIXES)]
     return nearest(path.name, names, likeness=0.8) if path.name not in names else ''
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return [item.name for item in folder.iterdir()]
+    except OSError:
+        return []

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -209,6 +210,32 @@ def test_inputs(check: Check, line: str, expected: str) -> None:
 def test_what_a_node_runs(check: Check, folder: Path, lines: str, expected: str) -> None:
     (folder / 'text').touch(mode=0o644)
     assert check(f'nodes:\n  - id: n\n    {lines}\n') == [expected]
+
+
+@pytest.mark.parametrize(
+    ('lines', 'place'),
+    [
+        ('path: {}', '3:11'),
+        ('module: {}', '3:13'),
+        ('operator: {{python: {}}}', '3:24'),
+        ('ros: {{executable: {}}}', '3:23'),
+    ],
+)
+def test_a_name_that_no_file_can_have(check: Check, lines: str, place: str) -> None:
+    name = f'{"x" * 300}.py'
+    (problem,) = check(f'nodes:\n  - id: n\n    {lines.format("./" + name)}\n')
+    assert problem.startswith(f'{place}: error: node `n`: ')
+    assert f'`<folder>/{name}` cannot be looked at: File name too long' in problem
+
+
+@pytest.mark.parametrize('lines', ['path: program.py', 'operator: {python: program.py}'])
+def test_a_script_that_cannot_be_read(check: Check, folder: Path, lines: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = folder / 'program.py'
+    script.touch()
+    access = os.access
+    monkeypatch.setattr(os, 'access', lambda path, mode: path != script and access(path, mode))
+    (problem,) = check(f'nodes:\n  - id: n\n    {lines}\n')
+    assert problem.endswith('`<folder>/program.py` cannot be read; run `chmod +r <folder>/program.py`')
 
 
 @pytest.mark.parametrize(
