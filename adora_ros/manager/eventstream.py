@@ -29,6 +29,8 @@ DETACH = b'detach\n'
 """What a reader sends that may end while the dataflow goes on."""
 FLUSH = 2.0
 """Seconds that the end of a run may wait for a reader that takes nothing."""
+WAITING = 10_000
+"""How many events wait for a reader that takes nothing; further ones are only in the journal."""
 
 
 def socket_address(text: str) -> str:
@@ -74,7 +76,7 @@ class EventStream:
 
     def event(self, event: ManagerEvent) -> None:
         """Write one event."""
-        if self.is_open:
+        if self.is_open and self._lines.qsize() < WAITING:
             self._lines.put(json.dumps(dataclasses.asdict(event), separators=(',', ':')).encode() + b'\n')
 
     def output(self, node: str, stream: Stream, lines: list[bytes]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from adora_ros.launch.stream import EventServer
+from adora_ros.manager import eventstream
 from adora_ros.manager.events import EventKind, Level, ManagerEvent
 from adora_ros.manager.eventstream import DETACH, EventStream
 
@@ -61,6 +62,25 @@ def test_all_events_arrive_in_order_up_to_the_end() -> None:
         'text': 'x' * 1000,
         'details': {'consumers': 'a b'},
     }
+
+
+def test_a_reader_that_takes_nothing_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eventstream, 'WAITING', 5)
+    taken: list[dict[str, Any]] = []
+
+    async def work() -> None:
+        server = EventServer(taken.append)
+        stream = EventStream(server.address)
+        for number in range(20):
+            stream.event(event(number, 'x' * 1_000_000))
+        serving = asyncio.ensure_future(server.serve())
+        await asyncio.to_thread(stream.close, DEADLINE)
+        await serving
+        server.close()
+
+    within(work())
+    assert [record['seq'] for record in taken] == list(range(len(taken)))
+    assert 5 <= len(taken) <= 7
 
 
 def test_a_stop_before_the_manager_connects_reaches_it() -> None:
