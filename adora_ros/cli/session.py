@@ -12,11 +12,11 @@ import rclpy
 from rclpy.context import Context
 from rclpy.experimental import EventsExecutor
 from rclpy.parameter import Parameter
-from rclpy.signals import SignalHandlerOptions
 
 from adora_ros.errors import AdoraError, NoAnswerError
 from adora_ros.transport import dds
 from adora_ros.transport.leaving import leave
+from adora_ros.transport.rosinit import start_ros
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,11 +38,7 @@ class Session:
     def __init__(self) -> None:
         self._context = Context()
         with _profile():
-            rclpy.init(
-                args=['--ros-args', '--disable-external-lib-logs'],
-                context=self._context,
-                signal_handler_options=SignalHandlerOptions.NO,
-            )
+            start_ros(self._context, ['--ros-args', '--disable-external-lib-logs'], writes_log=False)
             self.node = rclpy.create_node(
                 f'_adora_cli_{os.getpid()}',
                 context=self._context,

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import rclpy
 from rclpy.executors import ExternalShutdownException
 from rclpy.experimental import EventsExecutor
-from rclpy.signals import SignalHandlerOptions
 
 from adora_ros.inputs import StopCause
 from adora_ros.node import lastsign, notify
@@ -24,6 +23,7 @@ from adora_ros.transport.contract import ManagerOp, NodeConfig, NodeOp, shortene
 from adora_ros.transport.leaving import keep_factory, within_patience
 from adora_ros.transport.lifepage import LifePage
 from adora_ros.transport.ports import PayloadCounts
+from adora_ros.transport.rosinit import start_ros
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,7 @@ class Runtime:
         self._undelivered: deque[Callable[[], None]] = deque()
         self._owns_context = not rclpy.ok()
         if self._owns_context:
-            rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+            start_ros(args=[])
         self.counts = PayloadCounts(self._warn)
         self._reported = (0, 0)
         self.life.on_interval = self._report_counts

@@ -7,12 +7,11 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import rclpy
 from rclpy.context import Context
 from rclpy.experimental import EventsExecutor
-from rclpy.signals import SignalHandlerOptions
 
 from adora_ros.transport.leaving import leave
+from adora_ros.transport.rosinit import start_ros
 from adora_ros.transport.within import within
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class RosThread:
         self._owns_context = context is None
         self.context = Context() if context is None else context
         if context is None:
-            rclpy.init(context=self.context, signal_handler_options=SignalHandlerOptions.NO)
+            start_ros(self.context)
         self.executor = executor(context=self.context)
         self._nodes: list[Node] = []
         self._closing = False

@@ -40,21 +40,49 @@ def dataflow_folder(name: str) -> Path:
 
     """
     problems = []
-    for root in (log_root(), Path(tempfile.gettempdir()) / f'adora_ros_{os.getuid()}'):
-        folder = root / name
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            problems.append(f'{folder}: {error.strerror}')
-            continue
-        if not os.access(folder, os.W_OK | os.X_OK):
-            problems.append(f'{folder}: not writable')
-        elif _free(folder) < MIN_FREE:
-            problems.append(f'{folder}: no space left')
-        else:
+    for folder in (log_root() / name, _spare_root() / name):
+        problem = _why_not(folder)
+        if problem is None and _free(folder) < MIN_FREE:
+            problem = 'no space left'
+        if problem is None:
             return folder
+        problems.append(f'{folder}: {problem}')
+    raise _no_folder(problems)
+
+
+def use_log_root() -> None:
+    """Have ROS log to a temporary folder where its own cannot be written, since it does not start without one.
+
+    Raises:
+        ManagerError: neither can be written.
+
+    """
+    own, spare = log_root(), _spare_root()
+    why = _why_not(own)
+    if why is None:
+        return
+    why_not_spare = _why_not(spare)
+    if why_not_spare is not None:
+        raise _no_folder([f'{own}: {why}', f'{spare}: {why_not_spare}'])
+    os.environ['ROS_LOG_DIR'] = str(spare)
+
+
+def _spare_root() -> Path:
+    return Path(tempfile.gettempdir()) / f'adora_ros_{os.getuid()}'
+
+
+def _why_not(folder: Path) -> str | None:
+    """Create a folder; return why nothing can be written there, None if it can."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return error.strerror or str(error)
+    return None if os.access(folder, os.W_OK | os.X_OK) else 'not writable'
+
+
+def _no_folder(problems: list[str]) -> ManagerError:
     msg = f'no folder for logs can be written ({"; ".join(problems)}); set ROS_LOG_DIR to one that can'
-    raise ManagerError(msg)
+    return ManagerError(msg)
 
 
 def _free(folder: Path) -> int:
