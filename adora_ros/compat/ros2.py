@@ -125,18 +125,25 @@ class Ros2Context:
         if SIM_TIME in given:
             msg = f'{SIM_TIME} is a parameter of every node: set it later with set_parameter()'
             raise NodeError(msg)
-        try:
-            node = self._thread.add(
-                lambda context: RclpyNode(
-                    name,
-                    context=context,
-                    namespace=namespace,
-                    use_global_arguments=False,
-                    enable_rosout=bool(options.rosout),
-                )
+
+        def declaring(context: Context) -> RclpyNode:
+            node = RclpyNode(
+                name,
+                context=context,
+                namespace=namespace,
+                use_global_arguments=False,
+                enable_rosout=bool(options.rosout),
             )
-            for key, value in given.items():
-                node.declare_parameter(key, value)
+            try:
+                for key, value in given.items():
+                    node.declare_parameter(key, value)
+            except BaseException:
+                node.destroy_node()
+                raise
+            return node
+
+        try:
+            node = self._thread.add(declaring)
         except (ValueError, TypeError, ParameterException) as error:
             msg = f'node {name!r} in {namespace!r}: {" ".join(str(error).split())}'
             raise NodeError(msg) from error
@@ -330,6 +337,9 @@ class Ros2Subscription:
 def _parameter_value(name: str, value: Any) -> Any:
     if isinstance(value, bytes):
         return [bytes([byte]) for byte in value]
+    if any(isinstance(item, int) and not -(2**63) <= item < 2**63 for item in _items(value)):
+        msg = f'parameter {name!r}: a whole number of ROS 2 has 64 bits'
+        raise NodeError(msg)
     if isinstance(value, (list, tuple)):
         kinds = {type(item) for item in value}
         if len(kinds) > 1 or not kinds <= {bool, int, float, str}:
@@ -340,3 +350,7 @@ def _parameter_value(name: str, value: Any) -> Any:
         return value
     msg = f'parameter {name!r} is a {type(value).__name__}: use bool, int, float, str, bytes or a list'
     raise NodeError(msg)
+
+
+def _items(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, (list, tuple)) else (value,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
-from adora_ros.compat.ros2waits import take, wait
+from adora_ros.compat.ros2waits import keep, take, wait
 from adora_ros.errors import AnswerTimeoutError, NodeError
 from adora_ros.transport.metadata import ABORTED, SUCCEEDED
 from adora_ros.transport.rosactions import STATUSES, settle
@@ -85,7 +86,7 @@ class Ros2ActionClient:
             raise AnswerTimeoutError(msg)
         feedback: queue.SimpleQueue[Any] = queue.SimpleQueue()
         accepted = self._ask(
-            lambda: self._client.send_goal_async(message, feedback_callback=lambda told: feedback.put(told.feedback))
+            lambda: self._client.send_goal_async(message, feedback_callback=lambda told: keep(feedback, told.feedback))
         )
         handle = None if accepted is None else wait(accepted, limit)
         if handle is None:
@@ -134,10 +135,15 @@ class Ros2ActionClient:
 
         Raises:
             AnswerTimeoutError: the server did not answer within ``timeout_s`` seconds, 10 unless given.
+            NodeError: no goal can have that id.
 
         """
-        uuid = UUID() if goal_id is None else UUID(uuid=list(bytes.fromhex(goal_id)))
-        request = CancelGoal.Request(goal_info=GoalInfo(goal_id=uuid))
+        try:
+            which = UUID() if goal_id is None else UUID(uuid=list(uuid.UUID(goal_id).bytes))
+        except ValueError as error:
+            msg = f'action {self._name} has no goal {goal_id!r}: give an id that send_goal() returned'
+            raise NodeError(msg) from error
+        request = CancelGoal.Request(goal_info=GoalInfo(goal_id=which))
         limit = CANCELLATION if timeout_s is None else timeout_s
         future = self._canceller.call_async(request)
         response = wait(future, limit)

@@ -7,6 +7,7 @@ import queue
 import threading
 from typing import Any, TypeVar
 
+from adora_ros.compat.ros2qos import KEEP_ALL
 from adora_ros.dataflow.interfaces import WORDS
 from adora_ros.errors import TransportError
 
@@ -48,3 +49,10 @@ def take(waiting: queue.SimpleQueue[T], timeout: float | None) -> T | None:
         return waiting.get(timeout=TAKE if timeout is None else timeout)
     except queue.Empty:
         return None
+
+
+def keep(waiting: queue.SimpleQueue[T], item: T) -> None:
+    """Add an item; where :data:`KEEP_ALL` wait already, the oldest makes room."""
+    while waiting.qsize() >= KEEP_ALL:
+        take(waiting, 0.0)
+    waiting.put(item)
