@@ -151,7 +151,7 @@ class Ros2Context:
 
     def _close(self) -> None:
         self._thread.close()
-        self._context.shutdown()
+        self._context.try_shutdown()
 
 
 class Ros2Node:

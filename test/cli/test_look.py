@@ -18,9 +18,8 @@ class Ears:
 
     def __init__(self) -> None:
         self.callbacks: dict[str, Callable[[Any], None]] = {}
-        self.node = self
 
-    def create_subscription(self, _kind: Any, topic: str, callback: Callable[[Any], None], _qos: Any) -> None:
+    def subscribe(self, _kind: Any, topic: str, callback: Callable[[Any], None], _qos: Any) -> None:
         """Keep it."""
         self.callbacks[topic] = callback
 

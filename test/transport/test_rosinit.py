@@ -51,6 +51,7 @@ def test_a_command_says_it_in_a_line(
     (tmp_path / 'n.py').touch()
     (tmp_path / 'flow.yml').write_text('nodes:\n  - id: n\n    path: n.py\n')
     monkeypatch.setenv('ROS_DOMAIN_ID', 'abc')
+    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET')  # else `list` need not ask ROS
     monkeypatch.setattr(sys, 'argv', ['adora'])
     assert main([verb, *([str(tmp_path / 'flow.yml')] if verb == 'run' else [])]) == 2
     assert 'adora: error: ROS_DOMAIN_ID is `abc`; use a number from 0 to 232' in capfd.readouterr().err
