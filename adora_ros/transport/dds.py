@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import importlib.metadata
+import os
 import re
 import time
 from pathlib import Path
@@ -196,8 +197,15 @@ def write_profile(
     loopback = is_loopback_only(env)
     kind = 'guest' if is_guest else 'loopback' if loopback else 'subnet'
     file = folder / f'fastdds_{kind}_{participants}.xml'
-    text = profile(participants, loopback=loopback, reception=reception, is_guest=is_guest)
-    file.write_text(text, encoding='utf-8')
+    # In one piece: others may be reading it, and who finds half of it does without.
+    part = file.with_name(f'.{file.name}.{os.getpid()}')
+    try:
+        part.write_text(
+            profile(participants, loopback=loopback, reception=reception, is_guest=is_guest), encoding='utf-8'
+        )
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
     selection = {_of_this_version(PROFILE_VARIABLES): str(file)}
     return {**selection, RANGE: 'SYSTEM_DEFAULT'} if loopback else selection
 

@@ -132,6 +132,16 @@ def test_the_profile_is_written_where_fast_dds_looks(tmp_path: Path) -> None:
     assert other != env
 
 
+def test_who_reads_the_profile_while_it_is_written_again_reads_all_of_it(tmp_path: Path) -> None:
+    (file,) = dds.write_profile(tmp_path, 3, {}).values()
+    with Path(file).open(encoding='utf-8') as reading:
+        beginning = reading.read(1)
+        dds.write_profile(tmp_path, 3, {})
+        assert os.fstat(reading.fileno()).st_ino != Path(file).stat().st_ino
+        assert beginning + reading.read() == Path(file).read_text(encoding='utf-8')
+    assert [each.name for each in tmp_path.iterdir()] == [Path(file).name]
+
+
 def segment(folder: Path, number: int, *, age: float = 60.0) -> tuple[Path, Path]:
     name = f'{"fastrtps" if number == 1 else "fastdds"}_{number:016x}'  # Fast DDS 2 and 3
     files = (folder / name, folder / f'{name}_el')
