@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from adora_ros.dataflow import Dataflow
 
 REPEAT = 1.0
-"""Seconds after which a question without side effects is asked again: one to a coordinator that was killed is lost."""
+"""Seconds after which a question is asked again. One to a coordinator that was killed is lost, and so is the answer to
+a client that the coordinator has not found yet, as over a discovery server."""
 
 
 class CoordinatorClient:
@@ -176,7 +177,8 @@ class CoordinatorClient:
         parameters = [Parameter(name=f'{prefix}.{name}', value=to_message(value)) for name, value in values.items()]
         request = SetParametersAtomically.Request(parameters=parameters)
         answer = self._ask(SetParametersAtomically, f'{STORE}/set_parameters_atomically', request)
-        if not answer.result.successful:
+        # What has been written, and whose answer was lost, is refused when it is asked for again.
+        if not answer.result.successful and self._read(f'{prefix}.wanted') != values['wanted']:
             raise CoordinatorError(answer.result.reason)
 
     def _ask(self, kind: Any, service: str, request: Any) -> Any:
@@ -198,12 +200,11 @@ class CoordinatorClient:
         deadline = time.monotonic() + self._timeout
         if not client.wait_for_service(self._timeout):
             return None
-        patience = self._timeout if isinstance(request, SetParametersAtomically.Request) else REPEAT
         while (left := deadline - time.monotonic()) > 0:
             answered = threading.Event()
             future = client.call_async(request)
             future.add_done_callback(lambda _, answered=answered: answered.set())
-            if answered.wait(min(patience, left)):
+            if answered.wait(min(REPEAT, left)):
                 return future.result()
             client.remove_pending_request(future)
         return None
