@@ -103,6 +103,8 @@ class Host:
         self._port = f'port{name}'
         self._namespace = f'{network.switch}{name}'
         self._started: list[Process | BadCable] = []
+        self.env: dict[str, str] = {}
+        """Variables for what is started there, beside those that every host has."""
         ip('netns', 'add', self._namespace)
         ip('link', 'set', 'lo', 'up', namespace=self._namespace)
         ip(
@@ -111,7 +113,8 @@ class Host:
             namespace=self._switch,
         )
         ip('link', 'set', self._port, 'master', 'br0', 'up', namespace=self._switch)
-        ip('addr', 'add', f'10.77.0.{number}/24', 'dev', 'eth0', namespace=self._namespace)
+        self.address = f'10.77.0.{number}'
+        ip('addr', 'add', f'{self.address}/24', 'dev', 'eth0', namespace=self._namespace)
         ip('link', 'set', 'eth0', 'up', namespace=self._namespace)
         ip('route', 'add', '224.0.0.0/4', 'dev', 'eth0', namespace=self._namespace)
 
@@ -122,6 +125,7 @@ class Host:
             'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET',
             'ROS_LOG_DIR': str(self.folder / 'log'),
             'PWD': str(self.folder),
+            **self.env,
         }
         process = Process(self.folder / f'{name}.txt', ['ip', 'netns', 'exec', self._namespace, *command], env)
         self._started.append(process)
@@ -137,6 +141,11 @@ class Host:
         cable = BadCable(self, self._switch, self._port)
         self._started.append(cable)
         return cable
+
+    def without_multicast(self) -> None:
+        """Let nothing find the host that does not know its address."""
+        ip('route', 'del', '224.0.0.0/4', namespace=self._namespace)
+        ip('link', 'set', 'eth0', 'multicast', 'off', namespace=self._namespace)
 
     def pull_cable(self) -> None:
         """Cut the host off."""
