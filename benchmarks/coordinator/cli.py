@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.coordinator.measures import MEASURES, PROCESSES, RUNS, Samples
+from benchmarks.coordinator.measures import HOUR_TAKES, MEASURES, PROCESSES, RUNS, Samples
 from benchmarks.pages import with_section
 from benchmarks.supervision import machine
 from benchmarks.supervision.report import BUSY, BUSY_LOAD, NOTHING, number
@@ -28,8 +28,11 @@ What one coordinator can keep, with its records in an SQLite file. This section 
 
     python -m benchmarks.coordinator --json coordinator.json --markdown docs/performance.md
 
-The managers are simulated: {processes} processes publish the reports of all of them. An hour of traffic is as many
-messages as an hour has, sent as fast as they are taken; its records stay, which is a part of what memory grows by.
+The managers are simulated: {processes} processes publish the reports of all of them, with a writer for each. Every step
+is looked for in the records afterwards. An hour of traffic is as many messages as an hour has, sent in {minutes:.1f}
+minutes, and it is checked that the coordinator keeps up with them; what it does by its own clock, such as a message a
+second on `/diagnostics`, it does no more often than in real time. The records of that hour stay, which is a part of
+what memory grows by.
 """
 
 
@@ -61,7 +64,7 @@ def _keep(document: dict[str, Any], samples: Samples, about: dict[str, object]) 
 
 def section(document: dict[str, Any]) -> str:
     """Return the section of the page."""
-    lines = [INTRODUCTION.format(processes=PROCESSES)]
+    lines = [INTRODUCTION.format(processes=PROCESSES, minutes=HOUR_TAKES / 60)]
     machines = [entry['machine'] for entry in document.values()]
     if machines:
         first = machines[0]

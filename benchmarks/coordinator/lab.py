@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PATIENCE = 120.0
+BACKLOG = 1.0
+"""Seconds within which a coordinator that keeps up answers: its queue holds more than it is sent in that time."""
 MIB = 1024 * 1024
 
 
@@ -87,6 +89,20 @@ class Lab:
         found = sum(info.generation for info in self._client.list())
         if found != count or 'WARN' in self._output.read_text(encoding='utf-8'):
             msg = f'{found} steps are recorded, not {count}:\n{self._output.read_text(encoding="utf-8")[-2000:]}'
+            raise LabError(msg)
+
+    def check_kept_up(self) -> None:
+        """See to it that what was sent has been taken, and does not wait in a queue that may have overflowed.
+
+        Raises:
+            LabError: it was not.
+
+        """
+        began = time.monotonic()
+        self._client.list()
+        waited = time.monotonic() - began
+        if waited > BACKLOG:
+            msg = f'the coordinator fell behind: it answered after {waited:.1f} s'
             raise LabError(msg)
 
     def rss(self) -> float:
