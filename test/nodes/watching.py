@@ -10,7 +10,7 @@ from rclpy.executors import ExternalShutdownException
 
 rclpy.init()
 node = rclpy.create_node('unnamed')
-node.create_subscription(TransitionEvent, '/somebody/transition_event', print, 10)
+node.create_subscription(TransitionEvent, '/somebody/transition_event', [].append, 10)
 with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):
     rclpy.spin(node)
 rclpy.try_shutdown()

@@ -262,20 +262,20 @@ def test_a_node_that_is_gone_ends_its_tracker(single: Turning, end: str) -> None
 
 def test_what_is_tracked_twice_or_without_a_node_is_an_error(single: Turning) -> None:
     tracker = InputTracker(single.node('base'))
-    tracker.create_subscription(String, 'cmd', print, 10)
+    tracker.create_subscription(String, 'cmd', [].append, 10)
     with pytest.raises(NodeError, match="input 'cmd' is tracked already: give the second one an input_id"):
-        tracker.create_subscription(String, 'cmd', print, 10)
-    tracker.create_subscription(String, 'cmd', print, 10, input_id='second')
+        tracker.create_subscription(String, 'cmd', [].append, 10)
+    tracker.create_subscription(String, 'cmd', [].append, 10, input_id='second')
     tracker.destroy()
     with pytest.raises(NodeError, match='has no node: make one with'):
-        InputTracker(['image']).create_subscription(String, 'cmd', print, 10)
+        InputTracker(['image']).create_subscription(String, 'cmd', [].append, 10)
 
 
 def test_a_subscription_that_cannot_be_made_leaves_its_name_free(single: Turning) -> None:
     tracker = InputTracker(single.node('base'))
     with pytest.raises(InvalidTopicNameException):
-        tracker.create_subscription(String, 'a topic', print, 10, input_id='cmd')
-    tracker.create_subscription(String, 'topic', print, 10, input_id='cmd')
+        tracker.create_subscription(String, 'a topic', [].append, 10, input_id='cmd')
+    tracker.create_subscription(String, 'topic', [].append, 10, input_id='cmd')
     tracker.destroy()
 
 
