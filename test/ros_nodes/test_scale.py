@@ -32,8 +32,13 @@ def test_thirty_lifecycle_nodes_start_together_and_are_all_active(tmp_path: Path
     assert len(manager.all('NODE_UP')) == NODES
     assert [n for n in range(NODES) if flow.marked(f'n{n}', 'activate inactive') != [0]] == []
     assert manager.errors() == []
-    assert manager.interrupt() == 130
+    code = manager.interrupt()
     assert set(manager.restarts().values()) == {0}
+    # Where so many leave at once, Fast DDS may lock one up when its script has come to its end: see docs/ros-nodes.md.
+    locked_up = [node for node, state in manager.states().items() if state != 'stopped']
+    assert [flow.marked(node, 'interrupted') for node in locked_up] == [[0]] * len(locked_up)
+    assert len(locked_up) <= 1
+    assert code == (1 if locked_up else 130)
 
 
 def test_one_that_cannot_be_configured_and_one_that_hangs_fail_alone(flow: Flow, run: Runs) -> None:
