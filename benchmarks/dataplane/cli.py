@@ -81,7 +81,7 @@ def row_of(item: Measurement, result: Result) -> dict[str, Any]:
         'system': item.way.name,
         'size': item.task.size,
         'sinks': item.task.sinks,
-        'count': item.task.count,
+        'count': result.count,
         'p50': round(percentile(result.latencies, 50), 4),
         'p99': round(percentile(result.latencies, 99), 4),
         'last_p50': round(percentile(result.last, 50), 4),

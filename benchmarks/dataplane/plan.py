@@ -17,8 +17,6 @@ KB, MB = 1024, 1_000_000
 SIZES = (8, 64 * KB, MB, 4 * MB, 16 * MB, 40 * MB)
 FEW_FROM = 40 * MB
 """Bytes from which on there are fewer values."""
-MOST_BY_FAST_DDS = 200
-"""Values of 4 MB and more that plain rclpy sends, which takes a hundred times as long for each."""
 SLOW_FROM = 16 * MB
 """Bytes from which on there are few in the short version."""
 LATENCY, THROUGHPUT, FAN_OUT, IMAGES = 'latency', 'throughput', 'fan-out', 'images'
@@ -55,8 +53,7 @@ def plan(ways: Sequence[Way], folder: Path, *, quick: bool) -> Iterator[Measurem
     for size in SIZES:
         full, short = (200 if size >= FEW_FROM else 1000), (20 if size < SLOW_FROM else 5)
         for way in ways:
-            count = short if quick else min(full, MOST_BY_FAST_DDS if way.link != 'arrow' and size >= 4 * MB else full)
-            yield Measurement(what=LATENCY, way=way, task=Task(size=size, count=count))
+            yield Measurement(what=LATENCY, way=way, task=Task(size=size, count=short if quick else full))
     for size in (8, 64 * KB):
         for way in ways:
             count = 200 if quick else 5000

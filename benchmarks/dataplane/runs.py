@@ -26,8 +26,8 @@ ADORA, DORA, DORA_POOL, RCLPY = 'adora_ros', 'dora-rs', 'dora-rs, pool of 1 GB',
 ORDER = (ADORA, RCLPY, DORA, DORA_POOL)
 """In which the systems are shown."""
 POOL = '1GB'
-LIMIT = 170.0
-"""Seconds that a measurement may take."""
+LIMIT = 90.0
+"""Seconds that a measurement may take, with the start of the processes and what is lost."""
 POLL = 0.05
 
 
@@ -37,7 +37,8 @@ class Task:
 
     Attributes:
         size: Of a value in bytes.
-        count: How many values.
+        count: How many values at most.
+        limit: Seconds after which no more are sent.
         warm_up: How many values before them.
         sinks: How many nodes receive each of them.
         window: How many values may be on their way at a time: 1 measures latency, more throughput.
@@ -47,6 +48,7 @@ class Task:
 
     size: int
     count: int
+    limit: float = 12.0
     warm_up: int = 20
     sinks: int = 1
     window: int = 1
@@ -60,7 +62,8 @@ class Result:
     Attributes:
         latencies: Per value and sink, in milliseconds.
         last: Per value, to its last sink, in milliseconds.
-        lost: How many did not come.
+        count: How many values were sent.
+        lost: How many did not come, of all sinks.
         rate: Values per second.
         cpu: Processor time per value in milliseconds: ``source``, ``sink`` (of one) and ``supervisor``.
 
@@ -68,6 +71,7 @@ class Result:
 
     latencies: list[float]
     last: list[float]
+    count: int
     lost: int
     rate: float
     cpu: dict[str, float]
@@ -132,7 +136,7 @@ def measure(way: Way, task: Task, domain: int) -> Result:
         job = {**vars(task), 'folder': name, 'link': way.link}
         started = _start(way, task, folder, {'BENCH_JOB': json.dumps(job), **dict(way.env)}, domain)
         try:
-            return _result(task, _wait(folder, task, started))
+            return _result(_wait(folder, task, started))
         finally:
             for process in started:
                 _end(process)
@@ -175,16 +179,18 @@ def _wait(folder: Path, task: Task, started: list[subprocess.Popen[bytes]]) -> d
     return {name: json.loads((folder / f'{name}.json').read_text(encoding='utf-8')) for name in names}
 
 
-def _result(task: Task, found: dict[str, Any]) -> Result:
+def _result(found: dict[str, Any]) -> Result:
     source = found.pop('source')
     sinks = [sink['cpu'] for sink in found.values()]
     complete = [times for times in source['latencies_ns'] if times]
-    per_value = 1000 / task.count
+    count = source['count']
+    per_value = 1000 / count
     return Result(
         latencies=[time / 1e6 for times in complete for time in times],
         last=[max(times) / 1e6 for times in complete],
+        count=count,
         lost=source['lost'],
-        rate=task.count / source['seconds'],
+        rate=count / source['seconds'],
         cpu={
             'source': source['cpu'] * per_value,
             'sink': sum(sinks) / len(sinks) * per_value,

@@ -24,7 +24,7 @@ def row(**changes: Any) -> dict[str, Any]:
         'system': ADORA,
         'size': 8,
         'sinks': 1,
-        'count': 10,
+        'count': 100,
         'p50': 0.25,
         'p99': 1.0,
         'last_p50': 0.5,
@@ -43,10 +43,11 @@ def document(*rows: dict[str, Any]) -> dict[str, Any]:
 def test_the_page_has_every_row() -> None:
     rows = (row(), row(system=RCLPY, p50=0.5, lost=3), row(what=FAN_OUT, size=4_000_000, sinks=8))
     text = page.page(document(*rows), None)
-    assert '| 8 B | **0.25** (1.00) | **0.50** (1.00), 3 of 10 lost |' in text
+    assert '| 8 B | **0.25** (1.00) | **0.50** (1.00), 3 of 100 lost |' in text
     assert '| 8 | 0.25, 0.50 |' in text
     assert '| 8 B | **1.00** (0.50, 0.25) |' in text
     assert 'lost |' not in page.page(document(row()), None)
+    assert '| 8 B | **0.25** (1.00), 63 values |' in page.page(document(row(count=63)), None)
 
 
 @pytest.mark.parametrize('rows', [(), (row(),), (row(), row(size=4_000_000, p50=100.0), row(system='<a>', p50=3.0))])

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 JOB_VARIABLE = 'BENCH_JOB'
-"""JSON: ``size`` in bytes, ``count``, ``warm_up``, ``window``, ``sinks``, ``gap`` in seconds, ``folder``, ``link``."""
+"""JSON: ``size`` in bytes, ``count``, ``limit`` and ``gap`` in seconds, ``warm_up``, ``window``, ``sinks``, ``folder``,
+``link``."""
 NUMBER = struct.Struct('<Q')
 """What a value begins with."""
 LAST = 2**64 - 1

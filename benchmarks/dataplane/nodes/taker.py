@@ -16,9 +16,9 @@ connection = exchange.connect(task)
 begin = 0.0
 for number in connection.receive():
     now = time.monotonic_ns()
-    if number == task['warm_up'] + 1:
+    if number > task['warm_up'] and not begin:
         begin = exchange.own_cpu()
-    if number == task['warm_up'] + task['count']:
+    if number == exchange.LAST:
         exchange.write_result(task['folder'], f'sink{me}', cpu=exchange.own_cpu() - begin)
     aside.sendto(exchange.RECEIPT.pack(me, number, now), f'{task["folder"]}/source')
     if number == exchange.LAST:
