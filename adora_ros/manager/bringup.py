@@ -253,11 +253,13 @@ class BringUp:
 
     def _subscribers(self, node: NodeSpec) -> Subscribers:
         """Return the consumers that a node waits for: those whose current process subscribes, as far as is known."""
-        found: dict[str, set[str]] = {}
+        found: dict[str, dict[str, int]] = {}
         for edge in graph.edges(self._dataflow):
             if edge.source_node == node.id and self._subscribes(edge.target_node, edge.input):
-                found.setdefault(edge.output, set()).add(self._dataflow.node(edge.target_node).full_name)
-        return {output: sorted(names) for output, names in found.items()}
+                live = self._live.get(edge.target_node)
+                name = self._dataflow.node(edge.target_node).full_name
+                found.setdefault(edge.output, {})[name] = 0 if live is None else live.child.pid
+        return found
 
     def _subscribes(self, node_id: str, input_id: str) -> bool:
         consumer = self._live.get(node_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from adora_ros.errors import LifecycleError, LifecycleTimeoutError
@@ -39,8 +39,8 @@ _STEPS = {
 }
 _UNDER_WAY = {'configuring', 'activating', 'deactivating', 'cleaningup', 'errorprocessing'}
 
-Subscribers = Mapping[str, Sequence[str]]
-"""Full names of the consumers of each output."""
+Subscribers = Mapping[str, Mapping[str, int]]
+"""Full names of the consumers of each output, with the ids of their processes; 0 where one is not known."""
 
 
 class LifecycleDriver(Protocol):
@@ -156,7 +156,7 @@ class ControlDriver:
         number = next(self._ids)
         reply: asyncio.Future[dict[str, Any]] = self._loop.create_future()
         self._pending[number] = reply
-        names = {output: list(consumers) for output, consumers in subscribers.items()}
+        names = {output: dict(consumers) for output, consumers in subscribers.items()}
         self._control.send(ManagerOp.TRANSITION, id=number, transition=transition, subscribers=names)
         try:
             answer = await reply

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
-from rclpy.qos import DurabilityPolicy, qos_policy_name_from_kind
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy, qos_policy_name_from_kind
 
 from adora_ros.inputs import StopCause
 from adora_ros.node.inbox import Inbox, Phase
@@ -19,9 +19,10 @@ from adora_ros.transport.contract import NodeConfig, NodeOp, capacity, shortened
 from adora_ros.transport.payloads import PayloadWriter
 from adora_ros.transport.ports import PayloadCounts, PortCodec, open_port
 from adora_ros.transport.qos import qos_profile
+from adora_ros.transport.rtps import is_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from rclpy.qos import QoSProfile
 
@@ -35,7 +36,7 @@ NAMES_DEADLINE = 1.0
 """Seconds after which a subscriber whose node is not known yet is taken for one of those that are waited for: over such
 a link it has taken 10 s longer until names were known."""
 
-MATCH_POLL = 0.005
+MATCH_POLL = 0.002
 """Seconds between two looks at the graph."""
 
 UNKNOWN = '_NODE_NAME_UNKNOWN_'
@@ -68,7 +69,7 @@ class DataflowNode(LifecycleNode):
         self._counts = counts
         self._reported = 'unconfigured'
         self._inputs: list[Any] = []
-        self._expected: Mapping[str, Sequence[str]] = {}
+        self._expected: Mapping[str, Mapping[str, int]] = {}
         self.codecs: dict[str, PortCodec] = {}
         """Codec per input, from the first configuration on."""
         self.outputs: dict[str, Output] = {}
@@ -87,7 +88,7 @@ class DataflowNode(LifecycleNode):
         """Name of the lifecycle state."""
         return str(self._state_machine.current_state[1])
 
-    def drive(self, request_id: int, transition: str, subscribers: Mapping[str, Sequence[str]]) -> None:
+    def drive(self, request_id: int, transition: str, subscribers: Mapping[str, Mapping[str, int]]) -> None:
         """Perform a transition that the manager asks for, and answer.
 
         A transition to the state that the node is in already succeeds and does nothing.
@@ -232,21 +233,30 @@ class DataflowNode(LifecycleNode):
     def _missing(self, *, by_name: bool = True) -> dict[str, tuple[str, ...]]:
         """Return the expected subscribers that are not connected, per output.
 
+        The name of a subscriber's node comes later than its endpoint, which bears the id of its process. With the name
+        the subscriber knows of this node, too; without it, what it has missed is sent again where delivery is reliable.
+
         Args:
             by_name: Whether the nodes of all of them have to be known.
 
         """
         missing = {}
-        for output_id, names in self._expected.items():
+        for output_id, expected in self._expected.items():
             output = self.outputs.get(output_id)
             if output is None:
                 continue
             endpoints = self.get_subscriptions_info_by_topic(output.publisher.topic_name)
             present = {_full_name(endpoint) for endpoint in endpoints}
-            absent = tuple(name for name in names if name not in present)
+            is_reliable = output.publisher.qos_profile.reliability == ReliabilityPolicy.RELIABLE
+            guids = [bytes(endpoint.endpoint_gid) for endpoint in endpoints if is_reliable]
+            absent = tuple(
+                name
+                for name, pid in expected.items()
+                if name not in present and not (pid and any(is_of(guid, pid) for guid in guids))
+            )
             unnamed = 0 if by_name else sum(endpoint.node_name == UNKNOWN for endpoint in endpoints)
-            if len(absent) > unnamed or output.publisher.get_subscription_count() < len(names):
-                missing[output_id] = absent or tuple(names)
+            if len(absent) > unnamed or output.publisher.get_subscription_count() < len(expected):
+                missing[output_id] = absent or tuple(expected)
         return missing
 
 

@@ -55,7 +55,8 @@ class ManagerOp(str, Enum):
 
     TRANSITION = 'transition'
     """``id: int``, ``transition: str`` (``configure``, ``activate``, ``deactivate``); ``activate`` also has
-    ``subscribers: {output: [full node name, ...]}``, the consumers to wait for before the first event."""
+    ``subscribers: {output: {full node name: process id}}``, the consumers to wait for before the first event; the id is
+    0 where it is not known."""
     NODE_RESTARTED = 'node_restarted'
     """``node: str``, ``incarnation: int``."""
     NODE_FAILED = 'node_failed'

@@ -31,9 +31,13 @@ class Announcement(NamedTuple):
     """Where it listens for others, by UDP; 0 when it leaves."""
 
     def is_of(self, pid: int) -> bool:
-        """Return whether it may be one of a process: Fast DDS has the lower half of the process id in each GUID."""
-        half = (pid & 0xFFFF).to_bytes(2, 'little')
-        return self.participant[:2] == _VENDOR_FAST_DDS and self.participant[4:6] == half
+        """Return whether it may be one of a process."""
+        return is_of(self.participant, pid)
+
+
+def is_of(guid: bytes, pid: int) -> bool:
+    """Return whether a GUID may be one of a process: Fast DDS has the lower half of the process id in each."""
+    return guid[:2] == _VENDOR_FAST_DDS and guid[4:6] == (pid & 0xFFFF).to_bytes(2, 'little')
 
 
 def announcement(packet: bytes) -> Announcement | None:

@@ -59,10 +59,10 @@ benchmark write down CLOCK_MONOTONIC, which all processes of a machine share.
   `health_check_timeout` of 1 s. A negative value is a kill before the timeout had passed since the last `send_output`.
 * **Stop**: from SIGINT to the supervisor, until its process has ended.
 * **Start**: from right before the supervisor is started. A chain is a source, relays and a consumer.
-* **CPU and memory**: over 6 s, 10 s after the last node has started to work, when the nodes have found each other;
-  they take a timer input of 10 Hz and have a `health_check_timeout`. The supervisor is its process with all helpers
-  that are not nodes. With dora-rs timers are made by the supervisor, with adora_ros by the nodes: the rows with nodes
-  included show both sides of that.
+* **CPU and memory**: over 6 s, 10 s (with 50 nodes 25 s) after the last node has started to work, when the nodes have
+  found each other; they take a timer input of 10 Hz and have a `health_check_timeout`. The supervisor is its process
+  with all helpers that are not nodes. With dora-rs timers are made by the supervisor, with adora_ros by the nodes: the
+  rows with nodes included show both sides of that.
 
 ## What the figures do not say
 

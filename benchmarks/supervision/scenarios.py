@@ -27,8 +27,8 @@ Samples = dict[str, list[float]]
 CRASHES = 8
 CRASH_AFTER = 20
 """Messages that a source sends between being heard by the consumer and its death."""
-SETTLED = 10.0
-"""Seconds from the first work of the last idle node to the measurement."""
+SETTLED, SETTLED_EACH = 10.0, 0.5
+"""Seconds from the first work of the last idle node to the measurement: at least, and at least for each node."""
 WINDOW = 6.0
 """Seconds over which CPU time is measured."""
 START_LIMIT = 90.0
@@ -205,7 +205,7 @@ def idle(lab: Lab, *, count: int) -> Samples:
             return all(stamps.of(session.stamps(node.id), 'first') for node in flow.nodes)
 
         session.wait(works, START_LIMIT, f'a tick in each of {count} nodes')
-        time.sleep(SETTLED)
+        time.sleep(max(SETTLED, count * SETTLED_EACH))
         pids = session.node_pids()
         supervisor = supervisor_processes(session.pid, pids)
         own, nodes = measure((supervisor, [psutil.Process(pid) for pid in pids]), WINDOW)

@@ -81,7 +81,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(node: FakeNode, target: str, deadline: float = 0.1) -> None:
-    asyncio.run(asyncio.wait_for(drive(node, target, subscribers={'out': ['/df/n']}, deadline=deadline), 5.0))
+    asyncio.run(asyncio.wait_for(drive(node, target, subscribers={'out': {'/df/n': 7}}, deadline=deadline), 5.0))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a33_a_transition_under_way_is_waited_for() -> None:
 def test_the_subscribers_are_passed_on() -> None:
     node = FakeNode('inactive')
     run(node, 'active')
-    assert node.subscribers == [{'out': ['/df/n']}]
+    assert node.subscribers == [{'out': {'/df/n': 7}}]
 
 
 def test_a_failed_transition_is_an_error_with_the_text_of_the_node() -> None:

@@ -115,7 +115,8 @@ class NodeProcess:
     def transition(self, name: str, subscribers: Mapping[str, Sequence[str]] | None = None) -> dict[str, Any]:
         """Ask for a transition and return the reply."""
         number = next(self._requests)
-        more = {} if subscribers is None else {'subscribers': subscribers}
+        names = {output: dict.fromkeys(names, 0) for output, names in (subscribers or {}).items()}
+        more = {} if subscribers is None else {'subscribers': names}
         self.send(ManagerOp.TRANSITION, id=number, transition=name, **more)
         return self.packet(lambda p: p['op'] == 'reply' and p['id'] == number)
 

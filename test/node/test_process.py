@@ -173,7 +173,7 @@ def test_activation_goes_on_without_a_subscriber_that_does_not_come(dataflow: Da
 def test_a_stop_ends_the_wait_for_subscribers(dataflow: Dataflow) -> None:
     src = dataflow.node('src', ECHO, outputs=(topic_output(),))
     src.configure()
-    src.send(ManagerOp.TRANSITION, id=99, transition='activate', subscribers={'out': ['/df/ghost']})
+    src.send(ManagerOp.TRANSITION, id=99, transition='activate', subscribers={'out': {'/df/ghost': 0}})
     src.stop()
     assert src.wait(4.0) == 0
     assert events(src) == ['STOP MANUAL ']
