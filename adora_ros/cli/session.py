@@ -61,12 +61,12 @@ class Session:
     ) -> None:
         self._executor.shutdown()
         leave(self._leave)
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
 
     def _leave(self) -> None:
         self.node.destroy_node()
         self._context.shutdown()
-        if self._handler is not None:
-            signal.signal(signal.SIGINT, self._handler)
 
     def _interrupt(self, _number: int, _frame: object) -> None:
         self._failure = KeyboardInterrupt()

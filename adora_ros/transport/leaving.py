@@ -92,11 +92,24 @@ def leaving_last(work: Callable[[], int]) -> int:
     finally:
         _postponed = None
         if steps:
-            with _exiting_after_patience(code):
+            with _exiting_after_patience(code), _uninterrupted():
                 for step in steps:
                     step()
             keep_factory()
     return code
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ignore Ctrl-C, since there is nothing left to interrupt."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 @contextlib.contextmanager

@@ -25,6 +25,20 @@ Node.destroy_node = lambda _node: ctypes.PyDLL(None).pause()  # PyDLL keeps the 
 sys.exit(importlib.import_module(f'adora_ros.cli.{sys.argv.pop(1)}').main())
 """
 
+SESSION = """\
+import signal
+from adora_ros.cli.session import Session
+from adora_ros.transport.leaving import leaving_last
+
+def work():
+    with Session():
+        assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return 7
+
+raise SystemExit(leaving_last(work))
+"""
+
 
 def program(name: str) -> tuple[str, ...]:
     return (sys.executable, '-c', LOCKS_UP, name)
@@ -67,3 +81,8 @@ def test_a_dataflow_that_fails_is_told_of(tmp_path: Path) -> None:
         done = run(*arguments, str(file), program=program(name))
         assert done.returncode == 1, done.stderr
         assert done.stdout.splitlines()[-1] == 'failed: bad: exit code 3'
+
+
+def test_ctrl_c_is_given_back_before_ros_is_left() -> None:
+    done = run(program=(sys.executable, '-c', SESSION))
+    assert (done.returncode, done.stderr) == (7, '')
