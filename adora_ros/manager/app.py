@@ -144,11 +144,9 @@ class Manager:
         try:
             return await self._serve()
         finally:
-            if self._warm is not None:
-                self._warm.close()
-            self._pump.close()
-            self._ros.close()
-            self._discovery.close()
+            for part in (self._warm, self._pump, self._ros, self._discovery):
+                if part is not None:
+                    part.close()
 
     async def _serve(self) -> Outcome:
         ticker = self._loop.create_task(self._tick())
@@ -287,15 +285,14 @@ class Manager:
         if self._closing:
             return 'the manager is ending'
         self._context = context = new_context(self._options, dataflow, self._discovery)
-        expected = bool(self._options.run_id)
-        self._options = dataclasses.replace(self._options, run_id='')
-        self._run_file = RunFile(self._context.folder, run_facts(self._options, self._context))
+        self._run_file = RunFile(context.folder, run_facts(self._options, context))
         self._started = self._loop.time()
-        self._log = LogFile(self._context.folder / 'manager.log')
+        self._log = LogFile(context.folder / 'manager.log')
         means = new_means(context, self._ros, self._pump, self._journal, self._warm, self._discovery)
         self._run = Run(context, means, self._counters)
         self._idle.clear()
-        self._reporting.begin(context, expected=expected)
+        self._reporting.begin(context, expected=bool(self._options.run_id))
+        self._options = dataclasses.replace(self._options, run_id='')
         self._commands.begin([node for node in dataflow.nodes if node.id in context.local])
         for warning in dataflow.warnings:
             self._journal.write(EventKind.WARNING, str(warning))
