@@ -112,13 +112,7 @@ class Run:
         self._stops.look()
 
     def stop(self, reason: str, *, everywhere: bool = False) -> None:
-        """Stop all nodes by the ladder, sources first; has no effect on a run that is stopping.
-
-        Args:
-            reason: For the journal.
-            everywhere: Whether the nodes on other machines are stopped, too.
-
-        """
+        """Stop all nodes by the ladder, sources first; ``everywhere`` says that other machines stop theirs, too."""
         if self.supervisor.stopping or self.supervisor.ended:
             return
         self._journal.write(EventKind.DATAFLOW_STOPPING, f'stopping: {reason}', reason=reason)
