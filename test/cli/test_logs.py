@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -131,7 +132,10 @@ def test_a_run_is_named_by_its_dataflow_or_uuid(capsys: pytest.CaptureFixture[st
     assert 'no log of a node `lidar`' in capsys.readouterr().err
 
 
-def test_where_there_are_no_runs_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_there_are_no_runs_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))  # runs whose log folder could not be written are there
     assert main(['logs']) == 1
     assert f'there are no runs in {log_root()}; set ROS_LOG_DIR' in capsys.readouterr().err
 
