@@ -29,10 +29,11 @@ What one coordinator can keep, with its records in an SQLite file. This section 
     python -m benchmarks.coordinator --json coordinator.json --markdown docs/performance.md
 
 The managers are simulated: {processes} processes publish the reports of all of them, with a writer for each. Every step
-is looked for in the records afterwards. An hour of traffic is as many messages as an hour has, sent in {minutes:.1f}
-minutes, and it is checked that the coordinator keeps up with them; what it does by its own clock, such as a message a
-second on `/diagnostics`, it does no more often than in real time. The records of that hour stay, which is a part of
-what memory grows by.
+is looked for in the records afterwards. Steps that come at once are written in one transaction, where a dataflow that
+makes several of them is written as it is after the last, and nobody is told of them before. An hour of traffic is as
+many messages as an hour has, sent in {minutes:.1f} minutes, and it is checked that the coordinator keeps up with them;
+what it does by its own clock, such as a message a second on `/diagnostics`, it does no more often than in real time.
+The records of that hour stay, which is a part of what memory grows by.
 """
 
 
