@@ -58,6 +58,7 @@ def _run(options: Options, arguments: argparse.Namespace, dataflow: Dataflow | N
     from adora_ros.manager.app import Manager  # noqa: PLC0415 - it needs rclpy, which nothing else here does
 
     gc.freeze()  # what has been imported stays: no search for garbage in it, above all not at the end
+    gc.enable()
     ending.prepare()
     ending.spare_loaded_modules()
     is_terminal = sys.stdout.isatty()

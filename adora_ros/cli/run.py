@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from adora_ros.warm.process import begin
@@ -19,6 +20,7 @@ def run_file(arguments: argparse.Namespace) -> int:
 
     """
     process = begin()
+    gc.disable()  # until all is imported: what is imported is no garbage
     from adora_ros.cli.foreground import options_of, run  # noqa: PLC0415 - see above
 
     return run(options_of(arguments, arguments.file), arguments, process)

@@ -18,7 +18,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from adora_ros.transport.dds import discovery_ports, domain_of
-from adora_ros.transport.rtps import Announcement, announcement
+from adora_ros.transport.rtps import Announcement, announcement, participant_of
 
 if TYPE_CHECKING:
     import asyncio
@@ -34,7 +34,7 @@ ROUND = 0.1
 """Seconds between two rounds of guests that meet, in each of which no guest meets more than one other."""
 PAIRS = 8
 """Guests of which that is so at most."""
-REPEAT = 1.0
+REPEAT = 2.0
 """Seconds between two announcements to those that are no guests, such as tools, which may have started since."""
 REPEATS = 5
 """One out of so many is for guests as well: a packet may have been lost."""
@@ -136,8 +136,11 @@ class Reception:
                 packet = self._socket.recv(_PACKET_LIMIT)
             except OSError:  # nothing is left, or somebody did not listen
                 return
-            said = announcement(packet)
-            if said is not None:
+            guest = self._guests.get(participant_of(packet))
+            if guest is not None and len(guest.packet) == len(packet):  # it says the same; one that leaves says less
+                guest.heard = self._loop.time()
+                self._introduce(guest)
+            elif (said := announcement(packet)) is not None:
                 self._take(said, packet)
 
     def _take(self, said: Announcement, packet: bytes) -> None:

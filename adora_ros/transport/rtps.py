@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _HEADER = struct.Struct('4s4x12s')
+_PARTICIPANT_SIZE = 12
 _DATA = 0x15
 _LITTLE_ENDIAN, _INLINE_QOS, _HAS_DATA = 0x01, 0x02, 0x04
 _PARTICIPANT_WRITER = b'\x00\x01\x00\xc2'
@@ -38,6 +39,11 @@ class Announcement(NamedTuple):
 def is_of(guid: bytes, pid: int) -> bool:
     """Return whether a GUID may be one of a process: Fast DDS has the lower half of the process id in each."""
     return guid[:2] == _VENDOR_FAST_DDS and guid[4:6] == (pid & 0xFFFF).to_bytes(2, 'little')
+
+
+def participant_of(packet: bytes) -> bytes:
+    """Return what :attr:`Announcement.participant` would be, at no cost, of whatever packet."""
+    return packet[_HEADER.size - _PARTICIPANT_SIZE : _HEADER.size]
 
 
 def announcement(packet: bytes) -> Announcement | None:

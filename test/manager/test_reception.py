@@ -38,7 +38,7 @@ class Participant:
         self.known: set[bytes] = set()
 
     def announce(self, *, leaving: bool = False) -> None:
-        locator = struct.pack('<HHiI16s', 0x32, 24, 1, self.port, bytes(12) + b'\x7f\0\0\x01')
+        locator = b'' if leaving else struct.pack('<HHiI16s', 0x32, 24, 1, self.port, bytes(12) + b'\x7f\0\0\x01')
         data = b'\0\0\x10\0' + bytes(4) + b'\0\x01\0\xc2' + bytes(8) + b'\0\x03\0\0' + locator + b'\x01\0\0\0'
         flags = 0x0B if leaving else 0x05
         packet = b'RTPS\x02\x03\x01\x0f' + self.name + struct.pack('<BBH', 0x15, flags, len(data)) + data
