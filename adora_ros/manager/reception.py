@@ -17,7 +17,7 @@ import os
 import socket
 from typing import TYPE_CHECKING
 
-from adora_ros.transport.dds import discovery_ports, domain_of
+from adora_ros.transport.dds import discovery_ports, domain_of, udp_ports
 from adora_ros.transport.rtps import Announcement, announcement, participant_of
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ REPEAT = 2.0
 """Seconds between two announcements to those that are no guests, such as tools, which may have started since."""
 REPEATS = 5
 """One out of so many is for guests as well: a packet may have been lost."""
+REPEATED = 3
+"""How often a guest is repeated to the others. One that has been heard by another keeps telling it by itself."""
 GONE = 10.0
 """Seconds of silence after which a guest is forgotten."""
 _PACKET_LIMIT = 65536
@@ -51,6 +53,7 @@ class _Guest:
         self.came = now
         self.heard = now
         self.is_introduced = False
+        self.repeated = 0
         self.met: set[bytes] = set()
 
     @property
@@ -182,6 +185,9 @@ class Reception:
     def _meet(self, one: _Guest, other: _Guest) -> None:
         one.met.add(other.said.participant)
         other.met.add(one.said.participant)
+        self._tell_each_other(one, other)
+
+    def _tell_each_other(self, one: _Guest, other: _Guest) -> None:
         if one.domain == other.domain:
             self._tell(other.said.port, one)
             self._tell(one.said.port, other)
@@ -191,11 +197,10 @@ class Reception:
             self._socket.sendto(guest.packet, ('127.0.0.1', port))
 
     def _tell_strangers(self, guests: Iterable[_Guest]) -> None:
-        known = {guest.said.port for guest in self._guests.values()}
+        strangers = udp_ports() - {guest.said.port for guest in self._guests.values()}
         for guest in guests:
-            for port in discovery_ports(self._participants, guest.domain):
-                if port not in known:
-                    self._tell(port, guest)
+            for port in strangers.intersection(discovery_ports(self._participants, guest.domain)):
+                self._tell(port, guest)
 
     # What takes its time
 
@@ -224,6 +229,8 @@ class Reception:
         self._tell_strangers(guests)
         if next(self._counter) % REPEATS == 0:
             for guest in guests:
-                for other in guest.met & self._guests.keys():
-                    self._tell(guest.said.port, self._guests[other])
+                if guest.repeated < REPEATED:
+                    guest.repeated += 1
+                    for other in guest.met & self._guests.keys():
+                        self._tell_each_other(guest, self._guests[other])
         self._repeats = self._loop.call_later(REPEAT, self._repeat)

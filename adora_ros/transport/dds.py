@@ -47,6 +47,8 @@ ANNOUNCEMENT_LIMITS = (0.5, 1.0)
 """Shortest and longest time in seconds between two announcements of one process. A process that is started again does
 not hear the answers to its own first announcement, and has to wait for the next one of each other. Each one, though,
 is an opportunity for Fast DDS to lock up: see :mod:`adora_ros.transport.leaving`."""
+INTRODUCED_ANNOUNCEMENT = 2.0
+"""The longest time for those that a reception introduces, which need not wait for it."""
 PEER_MARGIN = 12
 """Participants beside the nodes and the manager that still find everybody: tools, bags, other dataflows."""
 MAX_PARTICIPANTS = 120
@@ -56,6 +58,7 @@ ALL_PARTICIPANTS = MAX_PARTICIPANTS - PEER_MARGIN
 """Processes on a host that a tool is to find, where they have to be looked for one by one."""
 _PORT_BASE, _PORTS = 7400, 250
 """Where the ports of domain 0 begin, and how many each domain has."""
+UDP_SOCKETS = Path('/proc/net/udp')
 SHM = Path('/dev/shm')  # noqa: S108 - Fast DDS fixes this folder
 _SEGMENT_LOCK = re.compile(r'fast(?:dds|rtps)_[0-9a-f]{16}_el')
 """Fast DDS 3 and 2 name them apart."""
@@ -144,6 +147,8 @@ def profile(participants: int, *, loopback: bool, reception: int | None = None, 
 
     """
     shortest, longest = ANNOUNCEMENT_LIMITS
+    if reception is not None:
+        longest = INTRODUCED_ANNOUNCEMENT
     announce = min(max(participants / ANNOUNCEMENTS, shortest), longest)
     peers = ('' if is_guest else _LOOPBACK) + ('' if reception is None else _LOOPBACK_PORT.format(port=reception))
     return _PROFILE.format(
@@ -173,6 +178,15 @@ def discovery_ports(participants: int, domain: int) -> range:
     """Return the ports at which the participants of a domain listen for others: see the RTPS specification, 9.6.2."""
     first = _PORT_BASE + _PORTS * domain + 10
     return range(first, first + 2 * min(_peers_range(participants), MAX_PARTICIPANTS), 2)
+
+
+def udp_ports() -> set[int]:
+    """Return the ports of all UDP sockets of this network namespace; all that there are if the kernel does not tell."""
+    try:
+        lines = UDP_SOCKETS.read_text(encoding='ascii').splitlines()[1:]
+    except OSError:
+        return set(range(1 << 16))
+    return {int(line.split(maxsplit=2)[1].rpartition(':')[2], 16) for line in lines}
 
 
 def write_profile(

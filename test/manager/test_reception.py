@@ -155,6 +155,30 @@ def test_who_has_left_or_died_is_introduced_to_nobody() -> None:
     asyncio.run(scene())
 
 
+def test_guests_are_repeated_a_few_times_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, 'REPEAT', 0.01)
+    monkeypatch.setattr(module, 'REPEATS', 1)
+
+    async def scene() -> None:
+        async with party() as one:
+            guests = [one.comes(700), one.comes(701)]
+            for guest in guests:
+                guest.announce()
+            await one.until_known(guests[0], guests[1:])
+            deadline = asyncio.get_running_loop().time() + DEADLINE
+            packets, quiet = 1, 0
+            while quiet < 20:
+                assert asyncio.get_running_loop().time() < deadline
+                await asyncio.sleep(0.01)
+                with contextlib.suppress(BlockingIOError):
+                    while guests[0].socket.recv(65536):
+                        packets, quiet = packets + 1, -1
+                quiet += 1
+            assert packets == 1 + 2 * module.REPEATED  # each of the two is repeated to the other, and told of it
+
+    asyncio.run(scene())
+
+
 def test_those_that_are_no_guests_are_told_again_and_again() -> None:
     async def scene() -> None:
         async with party() as one:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import socket
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -68,6 +69,21 @@ def test_everybody_finds_everybody(participants: int, peers: str, announcement: 
     found = (value(profile, 'leaseAnnouncement', 'sec'), value(profile, 'leaseAnnouncement', 'nanosec'))
     assert found == announcement
     assert value(profile, 'leaseDuration', 'sec') == '5'
+
+
+def test_who_is_introduced_announces_itself_less_often() -> None:
+    profile = dds.profile(200, loopback=True, reception=4711, is_guest=True)
+    assert value(profile, 'leaseAnnouncement', 'sec') == '2'
+
+
+def test_the_kernel_tells_at_which_ports_somebody_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as somebody:
+        somebody.bind(('127.0.0.1', 0))
+        port = somebody.getsockname()[1]
+        assert port in dds.udp_ports()
+    assert port not in dds.udp_ports()
+    monkeypatch.setattr(dds, 'UDP_SOCKETS', tmp_path / 'none')
+    assert port in dds.udp_ports()
 
 
 def test_who_looks_for_all_of_a_domain_does_not_look_into_the_next(
