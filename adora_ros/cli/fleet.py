@@ -17,7 +17,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from adora_ros.cli.naming import Named, chosen
 from adora_ros.cli.presence import NOTHING_RUNS, manager_claims, no_answer
-from adora_ros.dataflow.names import ros_name
+from adora_ros.dataflow.names import manager_name
 from adora_ros.errors import NoAnswerError, NotRunningError
 from adora_ros.manager.diagnostics import read_status
 from adora_ros.transport import dds
@@ -96,6 +96,19 @@ class Flow:
         return self.status.run if self.status is not None else ''
 
     @property
+    def absent(self) -> tuple[Manager, ...]:
+        """The managers on other machines that nothing was heard of although others say that they run nodes of it."""
+        told = {machine for manager in self.managers if manager.status for machine in manager.status.other_machines}
+        names = {f'{self.namespace}/{manager_name(machine)}': machine for machine in sorted(told)}
+        known = {manager.name for manager in self.managers}
+        return tuple(Manager(name=name, pid=None, machine=names[name]) for name in names if name not in known)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of its managers have said how they are."""
+        return not self.absent and all(manager.status is not None for manager in self.managers)
+
+    @property
     def nodes(self) -> tuple[tuple[Manager, NodeStatus], ...]:
         """All nodes, each with its manager."""
         return tuple((manager, node) for manager in self.managers for node in manager.nodes)
@@ -126,7 +139,7 @@ class Fleet:
 
     def find_all(self, timeout: float) -> tuple[Flow, ...]:
         """Return all dataflows, as soon as every manager has said how it is, or after ``timeout`` seconds."""
-        self._session.wait(lambda: self._settled() and not self._silent(), timeout)
+        self._session.wait(lambda: self._is_found(None), timeout)
         return self.flows()
 
     def find(self, name: str | None, timeout: float, *, also_silent: bool = False) -> Flow:
@@ -159,11 +172,11 @@ class Fleet:
         return any(claim.is_of(manager.name) for claim in self._claims for manager in flow.managers)
 
     def _is_found(self, name: str | None) -> bool:
-        settled = self._settled()
-        if settled and not self._silent():
-            return True
-        named = [flow for flow in self.flows() if name is not None and name.strip('/') == flow.name]
-        return settled and bool(named) and all(manager.status is not None for manager in named[0].managers)
+        if not self._settled():
+            return False
+        flows = self.flows()
+        named = [flow for flow in flows if name is not None and name.strip('/') == flow.name]
+        return all(flow.is_complete for flow in named or flows)
 
     def _settled(self) -> bool:
         self._look()
@@ -196,9 +209,13 @@ class Fleet:
             except (KeyError, ValueError, IndexError):
                 return  # somebody else's topic
             machine = message.status[-1].hardware_id
-            name = f'{namespace}/manager_{ros_name(machine)}' if machine else f'{namespace}/manager'
             self._managers[namespace, machine] = Manager(
-                name=name, pid=None, machine=machine, status=status, nodes=nodes, heard_at=time.monotonic()
+                name=f'{namespace}/{manager_name(machine)}',
+                pid=None,
+                machine=machine,
+                status=status,
+                nodes=nodes,
+                heard_at=time.monotonic(),
             )
 
         return take

@@ -78,7 +78,7 @@ def say_silent(flows: Iterable[Flow], timeout: float) -> None:
         NoAnswerError: there are any.
 
     """
-    silent = [manager for flow in flows for manager in flow.managers if manager.status is None]
+    silent = [manager for flow in flows for manager in (*flow.managers, *flow.absent) if manager.status is None]
     if silent:
         sys.stdout.flush()
         raise NoAnswerError('; '.join(no_answer(manager, timeout) for manager in silent))

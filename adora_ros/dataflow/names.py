@@ -24,6 +24,11 @@ def ros_name(text: str) -> str:
     return f'_{name}' if not name or name[0].isdigit() else name
 
 
+def manager_name(machine: str) -> str:
+    """Return the name of the node of a manager: of a machine's, or with an empty name of the only one."""
+    return f'manager_{ros_name(machine)}' if machine else 'manager'
+
+
 def dataflow_namespace(outer: str, name: str) -> str:
     """Return the namespace of a dataflow.
 

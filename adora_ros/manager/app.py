@@ -6,9 +6,7 @@ import asyncio
 import concurrent.futures
 import dataclasses
 import functools
-import os
 import signal
-import socket
 from typing import TYPE_CHECKING, Any
 
 from adora_ros.errors import AdoraError, DataflowError, ManagerError
@@ -27,7 +25,7 @@ from adora_ros.manager.reporting import Reporting
 from adora_ros.manager.ros import ManagerThread
 from adora_ros.manager.run import Run
 from adora_ros.manager.runfile import RunFile
-from adora_ros.manager.status import StatusCollector
+from adora_ros.manager.status import StatusCollector, dataflow_status
 from adora_ros.supervision import Counters, Result
 from adora_ros.transport import dds
 from adora_ros.transport.claims import NameClaim
@@ -370,20 +368,14 @@ class Manager:
         self._ros.node.publish_status(self._dataflow_status(), self._statuses)
 
     def _dataflow_status(self) -> DataflowStatus:
-        context = self._context
-        counters = self._counters if self._run is None else self._run.counters
-        return DataflowStatus(
-            dataflow=self._options.namespace.lstrip('/'),
-            state=self._phase.phase.value,
+        return dataflow_status(
+            self._options,
+            self._context,
+            self._run,
+            phase=self._phase.phase.value,
             error=self._phase.error,
-            run='' if context is None else context.run_id,
-            pid=os.getpid(),
-            hostname=socket.gethostname(),
-            file=str(self._options.file.absolute()),
-            folder='' if context is None else str(context.folder),
-            stays=not self._options.autostart,
             up_s=None if self._run is None else self._loop.time() - self._started,
-            counters=dataclasses.asdict(counters),
+            counters=self._counters if self._run is None else self._run.counters,
         )
 
     async def _tick(self) -> None:

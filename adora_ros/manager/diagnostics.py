@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from builtin_interfaces.msg import Time
@@ -70,6 +71,7 @@ def dataflow_status(status: DataflowStatus, *, machine: str) -> DiagnosticStatus
         'folder': status.folder,
         'stays': str(status.stays).lower(),
         'up_s': _text(status.up_s),
+        'other_machines': json.dumps(status.other_machines),
         **{name: str(count) for name, count in status.counters.items()},
     }
     text = f'{status.state}: {status.error}' if status.error else status.state
@@ -176,6 +178,7 @@ def _read_dataflow(status: DiagnosticStatus) -> DataflowStatus:
         pid=int(values.pop('pid')),
         stays=values.pop('stays') == 'true',
         up_s=_number(values.pop('up_s')),
+        other_machines=tuple(json.loads(values.pop('other_machines'))),
         counters={name: int(count) for name, count in values.items()},
         **plain,
     )

@@ -158,6 +158,7 @@ class DataflowStatus:
         folder: Where the logs of the run are; empty before the first.
         stays: Whether the manager stays when the dataflow has ended.
         up_s: Seconds since the run was started, None if none goes on.
+        other_machines: Other machines that have nodes of the run which have not ended.
         counters: Fault tolerance counters by name.
 
     """
@@ -172,6 +173,7 @@ class DataflowStatus:
     folder: str
     stays: bool
     up_s: float | None
+    other_machines: tuple[str, ...]
     counters: dict[str, int]
 
 

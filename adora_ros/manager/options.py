@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from adora_ros.dataflow import Dataflow, load, loads
-from adora_ros.dataflow.names import dataflow_namespace, ros_name
+from adora_ros.dataflow.names import dataflow_namespace, manager_name, ros_name
 from adora_ros.dataflow.share import share
 from adora_ros.errors import ManagerError
 
@@ -119,7 +119,7 @@ class Options:
     @property
     def node_name(self) -> str:
         """The name of the manager's node."""
-        return f'manager_{ros_name(self.machine)}' if self.machine else 'manager'
+        return manager_name(self.machine)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,6 +87,9 @@ class PeerLink(Protocol):
     def machine(self, node: str) -> str | None:
         """Return the machine of a node elsewhere, None for one here; it is empty where it is not known yet."""
 
+    def going_on(self) -> tuple[str, ...]:
+        """Return the other machines, as far as they are known, that have nodes which have not ended."""
+
     async def close(self, patience: float) -> None:
         """Leave once the others know the last, or after some seconds."""
 
@@ -112,6 +115,10 @@ class Alone:
         """There are no nodes elsewhere."""
         del node
         return None
+
+    def going_on(self) -> tuple[str, ...]:
+        """There are no nodes elsewhere."""
+        return ()
 
     async def close(self, patience: float) -> None:
         """There is nothing to leave."""
@@ -185,6 +192,11 @@ class Peers:
     def machine(self, node: str) -> str | None:
         """Return the machine of a node elsewhere; see :meth:`PeerLink.machine`."""
         return self._machines.get(node)
+
+    def going_on(self) -> tuple[str, ...]:
+        """Return the machines of nodes elsewhere that have not ended; see :meth:`PeerLink.going_on`."""
+        nodes = (node for node in self._machines if self._others.get(node, PeerNode()).state is None)
+        return tuple(sorted({self._machines[node] for node in nodes} - {''}))
 
     async def close(self, patience: float) -> None:
         """Stay until the others know how the nodes here have ended, then leave.

@@ -106,6 +106,10 @@ class Run:
         self._peers.listen(PeerNews(self, self._bring_up, self._telling, self._journal, follow=self._follow))
         self._follow(self.supervisor.start(self._loop.time()))
 
+    def other_machines(self) -> tuple[str, ...]:
+        """Return the other machines that have nodes which have not ended."""
+        return self._peers.going_on()
+
     def peers_moved(self) -> None:
         """Note that nodes elsewhere may have been activated or ended, or are not waited for any more."""
         self._announce_running()

@@ -1,16 +1,60 @@
-"""Collects the state of every node, with what the operating system knows of its process."""
+"""Collects the state of a dataflow and of every node, with what the operating system knows of its process."""
 
 from __future__ import annotations
 
+import dataclasses
+import os
+import socket
 from typing import TYPE_CHECKING
 
 from adora_ros.inputs import InputState
-from adora_ros.manager.events import InputStatus, NodeStatus, health_of
+from adora_ros.manager.events import DataflowStatus, InputStatus, NodeStatus, health_of
 from adora_ros.manager.usage import Usage, UsageMeter
 from adora_ros.supervision import NodeSnapshot, NodeState
 
 if TYPE_CHECKING:
+    from adora_ros.manager.environment import RunContext
+    from adora_ros.manager.options import Options
     from adora_ros.manager.run import Run
+    from adora_ros.supervision import Counters
+
+
+def dataflow_status(
+    options: Options,
+    context: RunContext | None,
+    run: Run | None,
+    *,
+    phase: str,
+    error: str,
+    up_s: float | None,
+    counters: Counters,
+) -> DataflowStatus:
+    """Return the state of a dataflow.
+
+    Args:
+        options: What its manager runs.
+        context: Of the current or last run; None before the first.
+        run: The run that goes on, if any.
+        phase: See :attr:`DataflowStatus.state`.
+        error: See :class:`DataflowStatus`, like the rest.
+        up_s: Seconds.
+        counters: Of all runs.
+
+    """
+    return DataflowStatus(
+        dataflow=options.namespace.lstrip('/'),
+        state=phase,
+        error=error,
+        run='' if context is None else context.run_id,
+        pid=os.getpid(),
+        hostname=socket.gethostname(),
+        file=str(options.file.absolute()),
+        folder='' if context is None else str(context.folder),
+        stays=not options.autostart,
+        up_s=up_s,
+        other_machines=() if run is None else run.other_machines(),
+        counters=dataclasses.asdict(counters),
+    )
 
 
 class StatusCollector:

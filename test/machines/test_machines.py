@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -98,6 +99,10 @@ def test_a77_a78_each_host_runs_its_nodes_and_goes_on_without_another(
         network.hosts[name].has_noted(LOST)
     assert desk.machines() == {'A': 'Connected', 'B': 'Disconnected', 'C': 'Connected'}
     assert desk.dataflow(run)['status'] == 'Running'
+    ps = network.hosts['A'].run('ps', [sys.executable, '-m', 'adora_ros.cli', 'ps', 'chain', '--timeout', '3'])
+    assert ps.process.wait(DEADLINE) == 1
+    assert [node in ps.text for node in ('near @A', 'relay @B', 'sink @C')] == [True, False, True], ps.text
+    assert 'chain/manager_B did not answer within 3 s; look at its machine' in ps.text
     count = len(numbers(flow, 'near'))
     eventually(lambda: len(numbers(flow, 'near')) > count + 20, DEADLINE)
     network.hosts['B'].plug_cable()

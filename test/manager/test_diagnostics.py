@@ -151,6 +151,7 @@ def test_what_is_published_can_be_read_back() -> None:
         folder='/tmp/log',
         stays=True,
         up_s=1.5,
+        other_machines=('arm', 'base, left'),
         counters={'restarts': 2, 'health_kills': 0},
     )
     message = status_message(nodes, dataflow='robot/flow', machine='m', stamp=STAMP)
