@@ -25,7 +25,7 @@ from adora_ros.manager.reporting import Reporting
 from adora_ros.manager.ros import ManagerThread
 from adora_ros.manager.run import Run
 from adora_ros.manager.runfile import RunFile
-from adora_ros.manager.status import StatusCollector, dataflow_status
+from adora_ros.manager.status import StatusCollector, dataflow_state
 from adora_ros.supervision import Counters, Result
 from adora_ros.transport import dds
 from adora_ros.transport.claims import NameClaim
@@ -368,7 +368,7 @@ class Manager:
         self._ros.node.publish_status(self._dataflow_status(), self._statuses)
 
     def _dataflow_status(self) -> DataflowStatus:
-        return dataflow_status(
+        return dataflow_state(
             self._options,
             self._context,
             self._run,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from adora_ros.supervision import Counters
 
 
-def dataflow_status(
+def dataflow_state(
     options: Options,
     context: RunContext | None,
     run: Run | None,

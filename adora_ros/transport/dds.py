@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 PROFILE_VARIABLES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 """Kilted and newer read the first and complain about the second, which is the one that Jazzy reads."""
 HEARTBEATS = ('heartbeat_period', 'heartbeatPeriod')
+"""The same element in Fast DDS 3 and 2, of which each rejects a whole profile that has the other."""
 SUPPRESSIONS = ('nack_supression_duration', 'nackSupressionDuration')
 """The same, spelt as Fast DDS does. For this time after a message, requests to send it again are not listened to. With
 the default of none, a thread of Fast DDS wakes up for every message while it is still being sent, to end that time, and
 contends with the sender. With 5 ms it does so 200 times a second at most."""
 HEARTBEAT = 0.025
 """Seconds between two questions of a writer on one host. A request that came too early is repeated after the next one,
-so that what was lost is sent again as soon as it was without a time in which requests are not listened to."""
+so that what was lost is sent again no later, at worst, than without a time in which requests are not listened to."""
 REMOTE_HEARTBEAT = 0.1
 """The same where the answer may have to come over a network."""
 FIRST_FASTDDS_RCLPY = 8

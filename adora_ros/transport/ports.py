@@ -149,13 +149,13 @@ class ArrowPort:
         message = self._written.message(array, text)
         if message is not None:
             return message
-        is_large = self._writer is not None and (plain_size(array) or array.nbytes) >= INLINE_LIMIT
-        if is_large and self._writer is not None:
-            message = self._shared(array, self._writer, metadata)
+        writer = self._writer if (plain_size(array) or array.nbytes) >= INLINE_LIMIT else None
+        if writer is not None:
+            message = self._shared(array, writer, metadata)
         if message is None:
             data = stream(array, metadata)
             message = b''.join((_HEADER.pack(_CDR_LITTLE_ENDIAN, 0, 0, len(data)), data))
-            if not is_large:
+            if writer is None:
                 self._written.learn(array, message, _HEADER.size, text)
         return message
 

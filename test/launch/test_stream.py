@@ -37,20 +37,26 @@ def within(work: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(work, DEADLINE))
 
 
-def test_all_events_arrive_in_order_up_to_the_end() -> None:
+def read_late(number: int, text: str) -> list[dict[str, Any]]:
+    """Return what a reader takes that begins after so many events have been written."""
     taken: list[dict[str, Any]] = []
 
     async def work() -> None:
         server = EventServer(taken.append)
         stream = EventStream(server.address)
-        for number in range(1000):
-            stream.event(event(number, 'x' * 1000))
+        for each in range(number):
+            stream.event(event(each, text))
         serving = asyncio.ensure_future(server.serve())
         await asyncio.to_thread(stream.close, DEADLINE)
         await serving
         server.close()
 
     within(work())
+    return taken
+
+
+def test_all_events_arrive_in_order_up_to_the_end() -> None:
+    taken = read_late(1000, 'x' * 1000)
     assert [record['seq'] for record in taken] == list(range(1000))
     assert taken[7] == {
         'seq': 7,
@@ -66,19 +72,7 @@ def test_all_events_arrive_in_order_up_to_the_end() -> None:
 
 def test_a_reader_that_takes_nothing_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(eventstream, 'WAITING', 5)
-    taken: list[dict[str, Any]] = []
-
-    async def work() -> None:
-        server = EventServer(taken.append)
-        stream = EventStream(server.address)
-        for number in range(20):
-            stream.event(event(number, 'x' * 1_000_000))
-        serving = asyncio.ensure_future(server.serve())
-        await asyncio.to_thread(stream.close, DEADLINE)
-        await serving
-        server.close()
-
-    within(work())
+    taken = read_late(20, 'x' * 1_000_000)
     assert [record['seq'] for record in taken] == list(range(len(taken)))
     assert 5 <= len(taken) <= 7
 
