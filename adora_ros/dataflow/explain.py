@@ -148,6 +148,8 @@ def _hint(error: ErrorDetails) -> str:
         return nearest(value, options)
     if kind in {'int_type', 'float_type', 'bool_type'} and isinstance(value, str) and _is_plain(value, kind):
         return '; remove the quotes'
+    if kind == 'string_type' and isinstance(value, (int, float)):
+        return '; write it in quotes'
     return ''
 
 

@@ -34,7 +34,10 @@ CAMERA = NODE + '    outputs: [image, scan]\n  - id: b\n    path: b.py\n    inpu
         ('nodes: {}\n', '1:8: error: `nodes` must be a list, got a mapping'),
         ('nodes:\n  - a\n', '2:5: error: node number 1: it must be a mapping, got the text "a"'),
         ('nodes:\n  - path: a.py\n', '2:5: error: node number 1: `id` is missing'),
-        ('nodes:\n  - id: 7\n    path: a.py\n', '2:9: error: node number 1: `id` must be text, got 7'),
+        (
+            'nodes:\n  - id: 7\n    path: a.py\n',
+            '2:9: error: node number 1: `id` must be text, got 7; write it in quotes',
+        ),
     ],
 )
 def test_not_a_dataflow(check: Check, text: str, expected: str) -> None:
@@ -119,7 +122,7 @@ def test_aliases_that_multiply_are_refused(check: Check) -> None:
         ('env: {A=B: x}', '4:11: error: node `a`: `A=B` is not the name of an environment variable'),
         ('env: {A: $ADORA_UNSET}', '4:14: error: node `a`: the environment variable `ADORA_UNSET` is not set; set it, or write ${ADORA_UNSET:-default}'),
         ('env: [A]', '4:10: error: node `a`: `env` must be a mapping, got a list'),
-        ('deploy: {machine: 1}', '4:23: error: node `a`: `machine` must be text, got 1'),
+        ('deploy: {machine: 1}', '4:23: error: node `a`: `machine` must be text, got 1; write it in quotes'),
         ('{deploy: {}, _unstable_deploy: {}}', None),
         ('ros: {executable: run}', '4:5: error: node `a`: `path` and `ros` exclude each other; give one'),
         ('pattern: server', '4:14: error: node `a`: `pattern` must be `service-server`, `service-client`, `action-server` or `action-client`, got the text "server"; did you mean `action-server`?'),

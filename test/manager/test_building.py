@@ -67,7 +67,7 @@ def test_each_reference_has_a_clone_of_its_own(tmp_path: Path, repository: Path)
         ('new', repository, ''),
         ('main', repository.as_uri(), ', branch: main'),
         ('tag', repository.as_uri(), ', tag: v1'),
-        ('rev', '../origin/repo', f', rev: {first[:12]}'),
+        ('rev', '../origin/repo', f', rev: "{first[:12]}"'),
     )]  # fmt: skip
     file = flow(tmp_path, *nodes)
     dataflow, lines = made(file)
