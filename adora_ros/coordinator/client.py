@@ -48,6 +48,8 @@ class CoordinatorClient:
         self._ros = RosThread()
         name = f'client_{os.getpid()}'
         self._node = self._ros.add(lambda context: Node(name, namespace='/adora', context=context))
+        # Kept, since each new one has to be found by the coordinator before it is answered.
+        self._clients: dict[str, Any] = {}
         self._ros.start()
 
     def __enter__(self) -> Self:
@@ -182,11 +184,9 @@ class CoordinatorClient:
             raise CoordinatorError(answer.result.reason)
 
     def _ask(self, kind: Any, service: str, request: Any) -> Any:
-        client: Any = self._node.create_client(kind, service)
-        try:
-            answer = self._answer(client, request)
-        finally:
-            self._node.destroy_client(client)
+        if service not in self._clients:
+            self._clients[service] = self._node.create_client(kind, service)
+        answer = self._answer(self._clients[service], request)
         if answer is None:
             domain = os.environ.get('ROS_DOMAIN_ID') or '0'
             msg = (
