@@ -70,7 +70,7 @@ class Inbox:
     Args:
         inputs: inputs of the node.
         post: hands a packet for the manager over without blocking; called in the order of the facts.
-        flush: sends what has been posted; may block, so no lock is held.
+        flush: sends what has been posted; called by the clock thread, may block.
         clock: a steady clock in seconds.
         wall_clock: nanoseconds since the Unix epoch, for labels.
 
@@ -115,6 +115,7 @@ class Inbox:
         self._rearmed = threading.Condition(self._lock)
         self._listeners: list[Callable[[], None]] = []
         self._opened: set[str] = set()
+        self._untold = False
         self._closed = False
 
     @property
@@ -159,22 +160,24 @@ class Inbox:
         with self._lock:
             if self._phase in _DEAF:
                 return
-            if input_id not in self._opened:
-                self._opened.add(input_id)
-                self._post(NodeOp.INPUT_OPENED, input=input_id)
+            opened = input_id not in self._opened
             was_healthy = self._watchdog.state(input_id) is InputState.HEALTHY
-            if self._watchdog.message(input_id, self._clock()):
+            recovered = self._watchdog.message(input_id, self._clock())
+            if recovered:
                 self._queue.put_control(InputRecovered(input_id), (input_id,))
-                self._post(NodeOp.INPUT_RECOVERED, input=input_id)
             if flush:
                 self._queue.flush(input_id)
             self._queue.put(input_id, Message(input_id, payload, self._wall_clock()))
+            self._notify()
+            if opened:
+                self._opened.add(input_id)
+                self._tell(NodeOp.INPUT_OPENED, input=input_id)
+            if recovered:
+                self._tell(NodeOp.INPUT_RECOVERED, input=input_id)
             if self._backpressured:
                 self._complain_of_overflow(input_id)
             if not was_healthy:
                 self._rearmed.notify_all()
-            self._notify()
-        self._flush()
 
     def add_external(self, size: int) -> Callable[[Any], None]:
         """Make room for ``size`` messages of a merged subscription; return what takes them."""
@@ -237,9 +240,11 @@ class Inbox:
             with self._lock:
                 self._catch_up()
                 self._advance(self._clock())
+                self._untold = False
             self._flush()
             with self._lock:
                 self._wait_for_deadline()
+        self._flush()
 
     def close(self) -> None:
         """End the clock thread and every wait."""
@@ -336,7 +341,7 @@ class Inbox:
                 f'input {input_id!r}: {self._queue.pending(input_id)} messages wait, more are dropped although its '
                 'queue_policy is backpressure: this node is slower than the source'
             )
-            self._post(NodeOp.WARNING, text=text)
+            self._tell(NodeOp.WARNING, text=text)
 
     def _deliverable(self) -> bool:
         return self._phase is not Phase.WAITING and not self._queue.empty()
@@ -363,13 +368,19 @@ class Inbox:
 
     def _silent(self, expired: Expired) -> None:
         self._queue.put_control(InputClosed(expired.id), (expired.id,))
-        self._post(NodeOp.INPUT_CLOSED, input=expired.id, age=round(expired.age, 6))
         self._notify()
+        self._tell(NodeOp.INPUT_CLOSED, input=expired.id, age=round(expired.age, 6))
+
+    def _tell(self, op: NodeOp, **keys: Any) -> None:
+        """Have the clock thread tell the manager, since the user's loop comes first."""
+        self._post(op, **keys)
+        self._untold = True
+        self._rearmed.notify_all()
 
     def _wait_for_deadline(self) -> None:
         deadlines = [d for d in (self._timers.next_deadline(), self._watchdog.next_deadline()) if d is not None]
         remaining = min(deadlines) - self._clock() if deadlines else None
-        if not self._closed and (remaining is None or remaining > 0):
+        if not (self._closed or self._untold) and (remaining is None or remaining > 0):
             self._rearmed.wait(remaining)
 
     def _still(self) -> None:
