@@ -34,11 +34,13 @@ ROUND = 0.1
 """Seconds between two rounds of guests that meet, in each of which no guest meets more than one other."""
 PAIRS = 8
 """Guests of which that is so at most."""
+LOOK = 0.2
+"""Seconds between two looks at what participants say while none is on its way: they all repeat themselves."""
 REPEAT = 2.0
 """Seconds between two announcements to those that are no guests, such as tools, which may have started since."""
 REPEATS = 5
-"""One out of so many is for guests as well: a packet may have been lost."""
-REPEATED = 3
+"""One guest out of so many is told of to the others as well each time: a packet may have been lost."""
+REPEATED = 2
 """How often a guest is repeated to the others. One that has been heard by another keeps telling it by itself."""
 GONE = 10.0
 """Seconds of silence after which a guest is forgotten."""
@@ -82,6 +84,8 @@ class Reception:
         self._pids: dict[str, int] = {}
         self._neighbours: Mapping[str, frozenset[str]] = {}
         self._is_up = False
+        self._awaited: set[str] = set()
+        self._look: asyncio.TimerHandle | None = None
         self._rounds: asyncio.TimerHandle | None = None
         self._counter = itertools.count(1)
         self._repeats = loop.call_later(REPEAT, self._repeat)
@@ -94,9 +98,9 @@ class Reception:
 
     def close(self) -> None:
         """Introduce nobody any more."""
-        self._repeats.cancel()
-        if self._rounds is not None:
-            self._rounds.cancel()
+        for timer in (self._repeats, self._rounds, self._look):
+            if timer is not None:
+                timer.cancel()
         self._loop.remove_reader(self._socket)
         self._socket.close()
 
@@ -106,15 +110,20 @@ class Reception:
         """Take note of which nodes send to each other in a dataflow that is being started."""
         self._neighbours = neighbours
         self._pids.clear()
+        self._awaited.clear()
         self._is_up = False
+        self._listen()
 
     def up(self) -> None:
         """Let all guests meet, since the dataflow is up."""
         self._is_up = True
+        self._listen()
 
     def expect(self, node: str, pid: int) -> None:
         """Take note of the process of a node."""
         self._pids[node] = pid
+        self._awaited.add(node)
+        self._listen()
 
     def ready(self, node: str) -> None:
         """Take it that the process of a node listens."""
@@ -130,8 +139,25 @@ class Reception:
         for guest in tuple(self._guests.values()):
             if guest.said.is_of(pid):
                 del self._guests[guest.said.participant]
+        self._awaited.discard(node)
+        self._listen()
 
     # What participants say
+
+    def _listen(self) -> None:
+        """Hear at once what is said while a process is on its way, and now and then while all are there."""
+        is_quiet = self._is_up and not self._awaited
+        if is_quiet and self._look is None:
+            self._loop.remove_reader(self._socket)
+            self._look = self._loop.call_later(LOOK, self._look_again)
+        elif not is_quiet and self._look is not None:
+            self._look.cancel()
+            self._look = None
+            self._loop.add_reader(self._socket, self._on_packets)
+
+    def _look_again(self) -> None:
+        self._on_packets()
+        self._look = self._loop.call_later(LOOK, self._look_again)
 
     def _on_packets(self) -> None:
         for _ in range(_BACKLOG):
@@ -164,6 +190,8 @@ class Reception:
         if guest.is_introduced or self._socket.fileno() < 0:
             return
         guest.is_introduced = True
+        self._awaited.difference_update(self._nodes(guest))
+        self._listen()
         others = [other for other in self._guests.values() if other.is_introduced and other is not guest]
         for other in others:
             if len(others) < CROWD or self._is_urgent(guest, other):
@@ -185,16 +213,13 @@ class Reception:
     def _meet(self, one: _Guest, other: _Guest) -> None:
         one.met.add(other.said.participant)
         other.met.add(one.said.participant)
-        self._tell_each_other(one, other)
-
-    def _tell_each_other(self, one: _Guest, other: _Guest) -> None:
-        if one.domain == other.domain:
-            self._tell(other.said.port, one)
-            self._tell(one.said.port, other)
+        self._tell(other.said.port, one)
+        self._tell(one.said.port, other)
 
     def _tell(self, port: int, guest: _Guest) -> None:
-        with contextlib.suppress(OSError):
-            self._socket.sendto(guest.packet, ('127.0.0.1', port))
+        if domain_of(port) == guest.domain:
+            with contextlib.suppress(OSError):
+                self._socket.sendto(guest.packet, ('127.0.0.1', port))
 
     def _tell_strangers(self, guests: Iterable[_Guest]) -> None:
         strangers = udp_ports() - {guest.said.port for guest in self._guests.values()}
@@ -227,10 +252,9 @@ class Reception:
                 del self._guests[guest.said.participant]
         guests = [guest for guest in self._guests.values() if guest.is_introduced]
         self._tell_strangers(guests)
-        if next(self._counter) % REPEATS == 0:
-            for guest in guests:
-                if guest.repeated < REPEATED:
-                    guest.repeated += 1
-                    for other in guest.met & self._guests.keys():
-                        self._tell_each_other(guest, self._guests[other])
+        for guest in guests[next(self._counter) % REPEATS :: REPEATS]:
+            if guest.repeated < REPEATED:
+                guest.repeated += 1
+                for other in guest.met & self._guests.keys():
+                    self._tell(self._guests[other].said.port, guest)
         self._repeats = self._loop.call_later(REPEAT, self._repeat)

@@ -10,14 +10,14 @@ import socket
 import struct
 from typing import TYPE_CHECKING
 
+import pytest
+
 from adora_ros.manager import reception as module
 from adora_ros.manager.reception import CROWD, Reception
 from adora_ros.transport.rtps import announcement
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
-
-    import pytest
 
 DEADLINE = 5.0
 DOMAIN = 99
@@ -106,6 +106,29 @@ def test_nobody_is_introduced_before_it_listens() -> None:
     asyncio.run(scene())
 
 
+@pytest.mark.parametrize(('look', 'expected'), [(60.0, True), (0.01, False)])
+def test_who_comes_when_all_are_there_is_heard_of(
+    monkeypatch: pytest.MonkeyPatch, look: float, *, expected: bool
+) -> None:
+    monkeypatch.setattr(module, 'LOOK', look)
+
+    async def scene() -> None:
+        async with party() as one:
+            one.reception.begin({})
+            one.reception.expect('a', 100)
+            first = one.comes(100)
+            one.reception.up()
+            first.announce()
+            if expected:
+                one.reception.expect('b', 200)
+            second = one.comes(200)
+            second.announce()
+            await one.until_known(first, [second])
+            await one.until_known(second, [first])
+
+    asyncio.run(scene())
+
+
 def test_in_a_crowd_neighbours_and_the_manager_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, 'PATIENCE', 60.0)
 
@@ -174,7 +197,7 @@ def test_guests_are_repeated_a_few_times_only(monkeypatch: pytest.MonkeyPatch) -
                     while guests[0].socket.recv(65536):
                         packets, quiet = packets + 1, -1
                 quiet += 1
-            assert packets == 1 + 2 * module.REPEATED  # each of the two is repeated to the other, and told of it
+            assert packets == 1 + module.REPEATED
 
     asyncio.run(scene())
 
