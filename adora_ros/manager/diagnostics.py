@@ -46,17 +46,46 @@ def event_message(event: ManagerEvent, *, dataflow: str, machine: str) -> Diagno
     return _array([status], event.stamp)
 
 
-def status_message(statuses: Iterable[NodeStatus], *, dataflow: str, machine: str, stamp: int) -> DiagnosticArray:
-    """Return the states of nodes, one status each.
+class StatusMessages:
+    """Makes the messages of the states of nodes, one status each.
+
+    What has not changed since the last message is kept: a manager that does nothing but tell how its nodes are would
+    spend most of its time on this.
 
     Args:
-        statuses: The states.
         dataflow: Name of the dataflow.
         machine: Name of the machine.
-        stamp: Wall time in nanoseconds since the epoch.
 
     """
-    return _array([_node_status(status, dataflow, machine) for status in statuses], stamp)
+
+    def __init__(self, *, dataflow: str, machine: str) -> None:
+        self._dataflow = dataflow
+        self._machine = machine
+        self._made: dict[str, tuple[DiagnosticStatus, dict[str, str]]] = {}
+
+    def message(self, statuses: Iterable[NodeStatus], *, stamp: int) -> DiagnosticArray:
+        """Return the next message; the one before it changes.
+
+        Args:
+            statuses: The states.
+            stamp: Wall time in nanoseconds since the epoch.
+
+        """
+        self._made = {status.node: self._make(status) for status in statuses}
+        return _array([message for message, _ in self._made.values()], stamp)
+
+    def _make(self, status: NodeStatus) -> tuple[DiagnosticStatus, dict[str, str]]:
+        values = _node_values(status)
+        message, before = self._made.get(status.node, (None, {}))
+        if message is None or before.keys() != values.keys():
+            message = _status(f'{self._dataflow}: {status.node}', self._machine, '', values)
+        else:
+            for pair, (key, text) in zip(message.values, values.items(), strict=True):
+                if before[key] != text:
+                    pair.value = text
+        message.message = _headline(status)
+        message.level = _BYTE_OF_HEALTH[status.health]
+        return message, values
 
 
 def dataflow_status(status: DataflowStatus, *, machine: str) -> DiagnosticStatus:
@@ -80,8 +109,8 @@ def dataflow_status(status: DataflowStatus, *, machine: str) -> DiagnosticStatus
     return message
 
 
-def _node_status(status: NodeStatus, dataflow: str, machine: str) -> DiagnosticStatus:
-    values = {
+def _node_values(status: NodeStatus) -> dict[str, str]:
+    return {
         'state': status.state.value,
         'incarnation': str(status.incarnation),
         'pid': _text(status.pid),
@@ -98,9 +127,6 @@ def _node_status(status: NodeStatus, dataflow: str, machine: str) -> DiagnosticS
         'payload_drops': str(status.payload_drops),
         **{f'{_INPUT}{port.id}': _input_text(port) for port in status.inputs},
     }
-    message = _status(f'{dataflow}: {status.node}', machine, _headline(status), values)
-    message.level = _BYTE_OF_HEALTH[status.health]
-    return message
 
 
 def _input_text(port: InputStatus) -> str:

@@ -21,7 +21,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_srvs.srv import Trigger
 
 from adora_ros.coordinator.protocol import HEARTBEAT_PERIOD
-from adora_ros.manager.diagnostics import dataflow_status, event_message, status_message
+from adora_ros.manager.diagnostics import StatusMessages, dataflow_status, event_message
 from adora_ros.transport.late import answer_later
 from adora_ros.transport.rosthread import RosThread
 
@@ -90,6 +90,7 @@ class ManagerNode(LifecycleNode):
         self._control = control
         self._dataflow = namespace.lstrip('/')
         self._machine = machine
+        self._messages = StatusMessages(dataflow=self._dataflow, machine=machine)
         self._command_services: list[Any] = []
         self._is_ending = False
         # Plain publishers: a dataflow that is not active has a state, too.
@@ -111,7 +112,7 @@ class ManagerNode(LifecycleNode):
 
     def publish_status(self, dataflow: DataflowStatus, statuses: Iterable[NodeStatus]) -> None:
         """Publish the state of all nodes, and on ``status`` that of the dataflow behind them."""
-        message = status_message(statuses, dataflow=self._dataflow, machine=self._machine, stamp=time.time_ns())
+        message = self._messages.message(statuses, stamp=time.time_ns())
         if message.status:
             self._publish(self._diagnostics, message)
         message.status = [*message.status, dataflow_status(dataflow, machine=self._machine)]
@@ -120,7 +121,8 @@ class ManagerNode(LifecycleNode):
     def _publish(self, publisher: Publisher[DiagnosticArray], message: DiagnosticArray) -> None:
         """Publish; supervision does not depend on whether DDS takes it."""
         try:
-            publisher.publish(message)
+            if publisher is not self._diagnostics or publisher.get_subscription_count():  # it alone is not latched
+                publisher.publish(message)
         except RuntimeError as error:
             with contextlib.suppress(RuntimeError):  # the node is being destroyed
                 self.get_logger().warning(f'{publisher.topic_name}: not published: {error}', throttle_duration_sec=5.0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from adora_ros.inputs import InputState
-from adora_ros.manager.diagnostics import dataflow_status, event_message, read_event, read_status, status_message
+from adora_ros.manager.diagnostics import StatusMessages, dataflow_status, event_message, read_event, read_status
 from adora_ros.manager.events import (
     DataflowStatus,
     EventKind,
@@ -40,9 +41,24 @@ CALM: dict[str, Any] = {
     'up_s': 0.0,
 }
 
+FLOW = DataflowStatus(
+    dataflow='robot/flow',
+    state='Failed',
+    error='camera: exit code 3',
+    run='some-uuid',
+    pid=12,
+    hostname='robot',
+    file='/tmp/flow.yml',
+    folder='/tmp/log',
+    stays=True,
+    up_s=1.5,
+    other_machines=('arm', 'base, left'),
+    counters={'restarts': 2, 'health_kills': 0},
+)
+
 
 def status_of(**changes: Any) -> DiagnosticStatus:
-    message = status_message([NodeStatus(**{**CALM, **changes})], dataflow='flow', machine='robot', stamp=STAMP)
+    message = StatusMessages(dataflow='flow', machine='robot').message([NodeStatus(**{**CALM, **changes})], stamp=STAMP)
     (status,) = message.status
     return status
 
@@ -91,9 +107,28 @@ def test_the_message_says_what_is_wrong(changes: dict[str, Any], level: bytes, m
 
 def test_an_array_has_all_nodes_and_the_time() -> None:
     statuses = [NodeStatus(**{**CALM, 'node': name}) for name in ('a', 'b')]
-    message = status_message(statuses, dataflow='flow', machine='', stamp=STAMP)
+    message = StatusMessages(dataflow='flow', machine='').message(statuses, stamp=STAMP)
     assert [status.name for status in message.status] == ['flow: a', 'flow: b']
     assert (message.header.stamp.sec, message.header.stamp.nanosec) == (1_700_000_000, 123_456_789)
+
+
+def test_each_message_has_what_is_so_now() -> None:
+    messages = StatusMessages(dataflow='flow', machine='robot')
+    dataflow = dataflow_status(FLOW, machine='robot')
+    waits = (InputStatus(id='image', source='camera/image', state=InputState.WAITING, age_s=12.25),)
+    calm = NodeStatus(**{**CALM, 'rss_mb': 12.5})
+    for status in (
+        calm,
+        dataclasses.replace(calm, rss_mb=13.5, up_s=1.0, state=NodeState.BACKOFF, health=Health.WARN),
+        dataclasses.replace(calm, inputs=waits),
+        dataclasses.replace(calm, inputs=(dataclasses.replace(waits[0], age_s=13.0),)),
+        dataclasses.replace(calm, inputs=(dataclasses.replace(waits[0], id='depth'),)),
+        calm,
+    ):
+        message = messages.message([status, dataclasses.replace(calm, node='other')], stamp=STAMP)
+        message.status = [*message.status, dataflow]
+        assert read_status(message)[1] == (status, dataclasses.replace(calm, node='other'))
+    assert [made.name for made in messages.message([calm], stamp=STAMP).status] == ['flow: camera']
 
 
 @pytest.mark.parametrize(
@@ -140,24 +175,10 @@ def test_what_is_published_can_be_read_back() -> None:
         NodeStatus(**{**CALM, 'rss_mb': 12.5, 'inputs': inputs, 'closed_inputs': ('tick',)}),
         NodeStatus(**{**CALM, 'node': 'a: b', 'pid': None, 'health': Health.ERROR, 'state': NodeState.FAILED}),
     )
-    dataflow = DataflowStatus(
-        dataflow='robot/flow',
-        state='Failed',
-        error='camera: exit code 3',
-        run='some-uuid',
-        pid=12,
-        hostname='robot',
-        file='/tmp/flow.yml',
-        folder='/tmp/log',
-        stays=True,
-        up_s=1.5,
-        other_machines=('arm', 'base, left'),
-        counters={'restarts': 2, 'health_kills': 0},
-    )
-    message = status_message(nodes, dataflow='robot/flow', machine='m', stamp=STAMP)
-    message.status = [*message.status, dataflow_status(dataflow, machine='m')]
+    message = StatusMessages(dataflow='robot/flow', machine='m').message(nodes, stamp=STAMP)
+    message.status = [*message.status, dataflow_status(FLOW, machine='m')]
     again, read = read_status(message)
-    assert again == dataflow
+    assert again == FLOW
     assert read[0] == nodes[0]
     assert (read[1].node, read[1].health, read[1].pid) == ('a: b', Health.ERROR, None)
     event = ManagerEvent(
