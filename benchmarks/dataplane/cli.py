@@ -6,13 +6,14 @@ import argparse
 import json
 import sys
 import tempfile
+from collections import defaultdict
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.dataplane import figure, page
 from benchmarks.dataplane.plan import SIZES, WHATS, plan
-from benchmarks.dataplane.runs import measure, ways
+from benchmarks.dataplane.runs import measure, together, ways
 from benchmarks.supervision import machine
 from benchmarks.supervision.session import MissingError
 from benchmarks.supervision.statistics import percentile
@@ -48,6 +49,7 @@ def _measured(options: argparse.Namespace, old: dict[str, Any]) -> dict[str, Any
     found = ways(options.dora)
     rows = list(old.get('rows', ()))
     failures = list(old.get('failures', ()))
+    results: dict[tuple[object, ...], list[Result]] = defaultdict(list)
     head = {
         'started': old.get('started') or datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC'),
         'quick': options.quick,
@@ -63,7 +65,8 @@ def _measured(options: argparse.Namespace, old: dict[str, Any]) -> dict[str, Any
             rows = [row for row in rows if tuple(row[name] for name in KEYS) != key]
             failures = [failure for failure in failures if tuple(failure[name] for name in KEYS) != key]
             try:
-                rows.append(row_of(item, measure(item.way, item.task, options.domain)))
+                results[key].append(measure(item.way, item.task, options.domain))
+                rows.append(row_of(item, together(results[key])))
                 print(f'    {page.latency(rows[-1])}', file=sys.stderr)
             except MissingError as error:
                 failures.append({**dict(zip(KEYS, key, strict=True)), 'error': str(error)})

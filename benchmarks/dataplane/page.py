@@ -41,7 +41,9 @@ Processor time is that of all threads of a process, per value, receipts and wait
 and supervisor together. Throughput is with at most 8 values on their way.
 
 At most 1000 values are sent (200 of 40 MB, or to several sinks; 5000 for throughput), and none after 12 s: where that
-left fewer than 100, it says how many. Nothing is lost unless it says so, that is, had not come after 5 s.
+left fewer than 100, it says how many. They are spread over five rounds in which the systems take turns below 1 MB and
+for throughput, two for several sinks, since the machine is not equally fast all the time.
+Nothing is lost unless it says so, that is, had not come after 5 s.
 """
 IMAGES_TEXT = """\
 ## Typed images

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ SLOW_FROM = 16 * MB
 """Bytes from which on there are few in the short version."""
 LATENCY, THROUGHPUT, FAN_OUT, IMAGES = 'latency', 'throughput', 'fan-out', 'images'
 WHATS = (LATENCY, THROUGHPUT, FAN_OUT, IMAGES)
+ROUNDS = 5
+"""In which the systems take turns where they are close: the machine is not equally fast all the time."""
 PROFILE_PARTICIPANTS = 3
 DEFAULT_IMAGES, PROFILE_IMAGES = 'rclpy, default profile', 'rclpy, generated profile'
 
@@ -42,7 +45,7 @@ class Measurement:
 
 
 def plan(ways: Sequence[Way], folder: Path, *, quick: bool) -> Iterator[Measurement]:
-    """Yield what is to be measured; the systems take turns.
+    """Yield what is to be measured; what comes several times is one result.
 
     Args:
         ways: The systems.
@@ -52,16 +55,14 @@ def plan(ways: Sequence[Way], folder: Path, *, quick: bool) -> Iterator[Measurem
     """
     for size in SIZES:
         full, short = (200 if size >= FEW_FROM else 1000), (20 if size < SLOW_FROM else 5)
-        for way in ways:
-            yield Measurement(what=LATENCY, way=way, task=Task(size=size, count=short if quick else full))
+        task = Task(size=size, count=short if quick else full)
+        yield from _in_turns(LATENCY, ways, task, 1 if quick or size >= MB else ROUNDS)
     for size in (8, 64 * KB):
-        for way in ways:
-            count = 200 if quick else 5000
-            yield Measurement(what=THROUGHPUT, way=way, task=Task(size=size, count=count, window=8, gap=0.0))
+        task = Task(size=size, count=200 if quick else 5000, window=8, gap=0.0)
+        yield from _in_turns(THROUGHPUT, ways, task, 1 if quick else ROUNDS)
     for sinks in (1, 4, 8):
-        for way in ways:
-            task = Task(size=4 * MB, count=10 if quick else 200, sinks=sinks)
-            yield Measurement(what=FAN_OUT, way=way, task=task)
+        task = Task(size=4 * MB, count=10 if quick else 200, sinks=sinks)
+        yield from _in_turns(FAN_OUT, ways, task, 1 if quick else 2)
     profile = dds.write_profile(
         folder, PROFILE_PARTICIPANTS, {**os.environ, 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
     )
@@ -70,3 +71,11 @@ def plan(ways: Sequence[Way], folder: Path, *, quick: bool) -> Iterator[Measurem
             way = Way(name=name, link='image', env=tuple(env.items()))
             task = Task(size=size, count=10 if quick else 300, gap=0.02)
             yield Measurement(what=IMAGES, way=way, task=task)
+
+
+def _in_turns(what: str, ways: Sequence[Way], task: Task, rounds: int) -> Iterator[Measurement]:
+    """Yield a task for all systems, again and again, with its values spread over the rounds."""
+    share = dataclasses.replace(task, count=task.count // rounds)
+    for _ in range(rounds):
+        for way in ways:
+            yield Measurement(what=what, way=way, task=share)

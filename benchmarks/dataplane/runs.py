@@ -19,7 +19,7 @@ from benchmarks.supervision import systems
 from benchmarks.supervision.session import MissingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 NODES = Path(__file__).with_name('nodes')
 ADORA, DORA, DORA_POOL, RCLPY = 'adora_ros', 'dora-rs', 'dora-rs, pool of 1 GB', 'rclpy'
@@ -196,6 +196,19 @@ def _result(found: dict[str, Any]) -> Result:
             'sink': sum(sinks) / len(sinks) * per_value,
             'supervisor': source['cpu_supervisor'] * per_value,
         },
+    )
+
+
+def together(results: Sequence[Result]) -> Result:
+    """Return the rounds of a measurement as one."""
+    count = sum(each.count for each in results)
+    return Result(
+        latencies=[time for each in results for time in each.latencies],
+        last=[time for each in results for time in each.last],
+        count=count,
+        lost=sum(each.lost for each in results),
+        rate=count / sum(each.count / each.rate for each in results),
+        cpu={process: sum(each.cpu[process] * each.count for each in results) / count for process in results[0].cpu},
     )
 
 

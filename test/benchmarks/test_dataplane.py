@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from adora_ros.dataflow import loads
 from benchmarks.dataplane import cli, figure, page
-from benchmarks.dataplane.plan import FAN_OUT, LATENCY, SIZES, plan
-from benchmarks.dataplane.runs import ADORA, POOL, RCLPY, Task, Way, dataflow
+from benchmarks.dataplane.plan import FAN_OUT, LATENCY, MB, ROUNDS, SIZES, plan
+from benchmarks.dataplane.runs import ADORA, POOL, RCLPY, Result, Task, Way, dataflow, together
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,10 +63,25 @@ def test_the_dataflow_is_one_of_ours(tmp_path: Path) -> None:
     assert flow.descriptor['nodes'][0]['shared_memory_pool_size'] == POOL
 
 
-def test_every_size_is_measured_with_every_system(tmp_path: Path) -> None:
-    items = list(plan([Way(name='a'), Way(name='b')], tmp_path, quick=False))
-    assert [(i.task.size, i.way.name) for i in items if i.what == LATENCY] == [(s, n) for s in SIZES for n in 'ab']
-    assert min(i.task.count for i in items if i.what == LATENCY) == 200
+def test_every_size_is_measured_with_every_system_in_turns(tmp_path: Path) -> None:
+    items = [i for i in plan([Way(name='a'), Way(name='b')], tmp_path, quick=False) if i.what == LATENCY]
+    rounds = [(size, ROUNDS if size < MB else 1) for size in SIZES]
+    assert [(i.task.size, i.way.name) for i in items] == [(s, n) for s, count in rounds for n in 'ab' * count]
+    values = Counter({(i.task.size, i.way.name): 0 for i in items})
+    for item in items:
+        values[item.task.size, item.way.name] += item.task.count
+    assert sorted(values.values()) == [200] * 2 + [1000] * 2 * (len(SIZES) - 1)
+
+
+def test_rounds_are_one_result() -> None:
+    rounds = [
+        Result(latencies=[1.0, 3.0], last=[3.0], count=1, lost=0, rate=1.0, cpu={'source': 1.0}),
+        Result(latencies=[2.0], last=[2.0], count=3, lost=5, rate=1.0, cpu={'source': 5.0}),
+    ]
+    assert together(rounds[:1]) == rounds[0]
+    assert together(rounds) == Result(
+        latencies=[1.0, 3.0, 2.0], last=[3.0, 2.0], count=4, lost=5, rate=1.0, cpu={'source': 4.0}
+    )
 
 
 def test_a_short_run(ros_domain: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
