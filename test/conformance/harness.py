@@ -7,6 +7,7 @@ module turns dora's records into those that are expected here; its name is that 
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -133,6 +134,14 @@ def closed_last(records: Sequence[Record]) -> list[Record]:
     return result
 
 
+def turns_in_order(records: Sequence[Record]) -> list[Record]:
+    """Put the messages of one turn, which are one message that came by several inputs, in the order of their inputs."""
+    result: list[Record] = []
+    for _, turn in itertools.groupby(records, lambda record: (record['type'], str(record.get('value')))):
+        result += sorted(turn, key=lambda record: record['id'] if record['type'] == 'INPUT' else '')
+    return result
+
+
 def _closing(records: Sequence[Record], name: str) -> int | None:
     """Return where the final closing of input ``name`` begins, or None if it opened again."""
     for place in reversed(range(len(records))):
@@ -160,6 +169,7 @@ RULES: Mapping[str, Callable[[Sequence[Record]], list[Record]]] = {
     'recovered-first': recovered_first,
     'restarted-late': restarted_late,
     'closed-last': closed_last,
+    'turns-in-order': turns_in_order,
 }
 
 FAILURE_TEXT = 'failure-text'

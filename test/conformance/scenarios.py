@@ -82,7 +82,7 @@ SCENARIOS = (
     Scenario(name='queue_size', rules=ENDING, exact=True),
     Scenario(name='queue_one', rules=ENDING, exact=True),
     Scenario(name='queue_backpressure', rules=ENDING, exact=True),
-    Scenario(name='turns', rules=ENDING, exact=True),
+    Scenario(name='turns', rules=(*ENDING, 'turns-in-order'), exact=True),
     Scenario(name='timer_kinds', stop_after=2.5),
     # Stopping.
     Scenario(name='manual_stop', stop_after=2.5),

@@ -12,6 +12,7 @@ from conformance.harness import (
     failures,
     recovered_first,
     restarted_late,
+    turns_in_order,
 )
 
 DORA = """
@@ -76,6 +77,16 @@ def test_end_of_an_input_moves_behind_the_messages_that_it_overtook() -> None:
 def test_an_input_that_opened_again_is_not_at_its_end() -> None:
     records = [*inputs(0), closed(), event('INPUT_RECOVERED', 'data'), *inputs(1)]
     assert closed_last(records) == records
+
+
+def test_the_messages_of_one_turn_are_put_in_order() -> None:
+    a, b = ([{**record, 'id': name} for record in inputs(0, 1)] for name in 'ab')
+    assert turns_in_order([b[0], a[0], b[1], a[1], closed()]) == [a[0], b[0], a[1], b[1], closed()]
+
+
+def test_messages_that_took_no_turns_stay() -> None:
+    records = [*({**record, 'id': name} for name in 'ba' for record in inputs(0, 1)), closed()]
+    assert turns_in_order(records) == records
 
 
 def test_final_reports_are_read() -> None:
