@@ -100,6 +100,7 @@ class Output:
             except RuntimeError as error:  # RCLError, or InvalidHandle after an operator's clean-up
                 self.lost += 1
                 return ' '.join(str(error).split()) or type(error).__name__
+            self._codec.prepare()
         return ''
 
     def acknowledged(self, timeout: float) -> bool:

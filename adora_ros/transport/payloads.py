@@ -22,7 +22,7 @@ import pyarrow as pa
 from adora_ros.errors import AdoraError
 from adora_ros.transport import ofd
 from adora_ros.transport.contract import PAYLOAD_FOLDER_PREFIX
-from adora_ros.transport.ring import GENERATION_BYTES, HEADER, Extent, Reservation, Ring
+from adora_ros.transport.ring import GENERATION_BYTES, HEADER, Extent, Reservation, Ring, largest_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -198,6 +198,8 @@ class PayloadWriter:
         self._latched = latched
         self._clock = clock
         self._opened: tuple[RingFile, Ring] | None = None
+        self._size = 0
+        self._ready: Reservation | None = None
         self.complaint = ''
         """Why the last :meth:`reserve` returned None."""
 
@@ -208,15 +210,28 @@ class PayloadWriter:
         except OSError as error:
             self.complaint = f'shared memory cannot be used: {self._path.parent}: {error.strerror}'
             return None
-        reservation = ring.reserve(size, self._clock())
+        reservation = self._taken_ready(ring, size) or ring.reserve(size, self._clock())
         if reservation is None:
             self.complaint = (
                 f'no shared memory is left for {size} bytes: /dev/shm is full, the limit of the dataflow '
                 f'({self._limit} bytes, `shared_memory_limit`) is reached, or receivers keep too many values'
             )
             return None
+        self._size = size
         memory = memoryview(file.memory(reservation.extent))[:size]
         return Draft(memory, reservation, ring, str(self._path), self._clock)
+
+    def prepare(self) -> None:
+        """Reserve for a value as large as the last one, if a slot is free: the next one then need not wait for that."""
+        if self._size and self._ready is None and self._opened is not None:
+            self._ready = self._opened[1].reserve_free(self._size, self._clock())
+
+    def _taken_ready(self, ring: Ring, size: int) -> Reservation | None:
+        ready, self._ready = self._ready, None
+        if ready is not None and not size <= ready.extent.size <= largest_for(size):
+            ring.abandon(ready)
+            return None
+        return ready
 
     def _open(self) -> tuple[RingFile, Ring]:
         file = RingFile(self._path, self._limit)

@@ -56,6 +56,9 @@ class PortCodec(Protocol):
 
         """
 
+    def prepare(self) -> None:
+        """Do ahead of time what the next value may need, now that the last one is on its way."""
+
     def receive(self, message: Any) -> Any:
         """Take a message as soon as it arrives, since what it stands for may not wait.
 
@@ -159,6 +162,11 @@ class ArrowPort:
                 self._written.learn(array, message, _HEADER.size, text)
         return message
 
+    def prepare(self) -> None:
+        """See the protocol."""
+        if self._writer is not None:
+            self._writer.prepare()
+
     def draft(self, size: int) -> Draft | None:
         """Return memory for a value of ``size`` bytes; None if it is to travel inside its message."""
         if self._writer is None or size < INLINE_LIMIT:
@@ -227,17 +235,24 @@ class ArrowPort:
         if draft is None:
             return None
         try:
-            sink = pa.FixedSizeBufferWriter(pa.py_buffer(draft.memory))
-            if len(draft.memory) >= SHARED_WORK:
-                sink.set_memcopy_threads(2)
-            if size is None:
-                write(array, sink)
+            if size is not None and size < SHARED_WORK:
+                draft.memory[:] = memoryview(elements(array)).cast('B')
             else:
-                sink.write(elements(array))
+                _fill(draft.memory, array, is_plain=size is not None)
         except BaseException:
             draft.abandon()
             raise
         return descriptor.to_message(draft.commit(ARROW if size is None else PLAIN.index(array.type) + 1), metadata)
+
+
+def _fill(memory: memoryview, array: pa.Array, *, is_plain: bool) -> None:
+    sink = pa.FixedSizeBufferWriter(pa.py_buffer(memory))
+    if len(memory) >= SHARED_WORK:
+        sink.set_memcopy_threads(2)
+    if is_plain:
+        sink.write(elements(array))
+    else:
+        write(array, sink)
 
 
 class RosPort:
@@ -278,6 +293,9 @@ class RosPort:
                 stacklevel=2,
             )
         return message
+
+    def prepare(self) -> None:
+        """See the protocol; there is nothing to do."""
 
     def receive(self, message: Any) -> Any:
         """See the protocol."""

@@ -97,6 +97,8 @@ class Ring:
         self._keep = min(keep, MAX_SLOTS - 2)
         self._latched = latched
         self._slots: list[Slot] = []
+        self._order: list[int] = []
+        """The slots, the one that was written last at the end. Those whose message is kept come behind all others."""
         self._count = 0
         self._end = HEADER
         self._swept_at = float('-inf')
@@ -123,9 +125,7 @@ class Ring:
             now: seconds on a steady clock.
 
         """
-        if now - self._swept_at >= 1.0:
-            self._give_back_idle(now)
-        index = self._first_taken(self._free(size, now, max(rounded(size) * WASTE, PAGE)))
+        index = self._first_free(size, now)
         if index is None:
             index = self._grown(size)
         if index is None:
@@ -134,14 +134,12 @@ class Ring:
             index = self._grown(size)
         if index is None:
             index = self._first_taken(self._unseen(size, now))
-        if index is None:
-            return None
-        slot = self._slots[index]
-        slot.generation += 1
-        slot.number = 0
-        slot.reserved = True
-        self._storage.label(index, slot.generation)
-        return Reservation(index, slot.generation, slot.extent)
+        return None if index is None else self._reserved(index)
+
+    def reserve_free(self, size: int, now: float) -> Reservation | None:
+        """Do what :meth:`reserve` does if a slot that fits is free, and nothing otherwise."""
+        index = self._first_free(size, now)
+        return None if index is None else self._reserved(index)
 
     def commit(self, reservation: Reservation, now: float) -> None:
         """Let readers at what has been written."""
@@ -150,12 +148,29 @@ class Ring:
         slot.number = self._count
         slot.used_at = now
         slot.reserved = False
+        self._order.remove(reservation.slot)
+        self._order.append(reservation.slot)
         self._storage.give(reservation.slot)
 
     def abandon(self, reservation: Reservation) -> None:
         """Forget about a slot that will not be written."""
         self._slots[reservation.slot].reserved = False
+        self._order.remove(reservation.slot)
+        self._order.insert(0, reservation.slot)
         self._storage.give(reservation.slot)
+
+    def _first_free(self, size: int, now: float) -> int | None:
+        if now - self._swept_at >= 1.0:
+            self._give_back_idle(now)
+        return self._first_taken(self._free(size, now, largest_for(size)))
+
+    def _reserved(self, index: int) -> Reservation:
+        slot = self._slots[index]
+        slot.generation += 1
+        slot.number = 0
+        slot.reserved = True
+        self._storage.label(index, slot.generation)
+        return Reservation(index, slot.generation, slot.extent)
 
     def _first_taken(self, candidates: list[int]) -> int | None:
         for index in candidates:
@@ -165,22 +180,22 @@ class Ring:
 
     def _free(self, size: int, now: float, most: int) -> list[int]:
         """Return the slots of ``size`` to ``most`` bytes whose message need not be kept, the last used first."""
-        fitting = [
-            (slot.used_at, index)
-            for index, slot in enumerate(self._slots)
-            if size <= slot.extent.size <= most and not slot.reserved and not self._keeps(slot, now)
-        ]
-        fitting.sort(reverse=True)
-        return [index for _, index in fitting]
+        free: list[int] = []
+        for index in self._order:
+            slot = self._slots[index]
+            if self._keeps(slot, now):
+                break
+            if size <= slot.extent.size <= most and not slot.reserved:
+                free.append(index)
+        free.reverse()
+        return free
 
     def _unseen(self, size: int, now: float) -> list[int]:
         """Return the slots that fit and whose message should be kept, the oldest first."""
-        fitting = [
-            (slot.number, index)
-            for index, slot in enumerate(self._slots)
-            if not slot.reserved and slot.extent.size >= size and self._keeps(slot, now)
+        slots = ((index, self._slots[index]) for index in self._order)
+        return [
+            index for index, slot in slots if not slot.reserved and slot.extent.size >= size and self._keeps(slot, now)
         ]
-        return [index for _, index in sorted(fitting)]
 
     def _grown(self, size: int) -> int | None:
         """Return a slot with a new extent, None if there is no memory for it."""
@@ -194,6 +209,7 @@ class Ring:
         if index is None:
             index = len(self._slots)
             self._slots.append(Slot())
+            self._order.insert(0, index)
         self._slots[index].extent = extent
         return self._first_taken([index])  # nobody can hold an empty slot, but that is for the kernel to say
 
@@ -236,3 +252,8 @@ def rounded(size: int) -> int:
     """Return the size of the extent for a message of ``size`` bytes, at most an eighth larger, in whole pages."""
     step = max(PAGE, (1 << size.bit_length()) // 2 // STEPS_PER_DOUBLING)
     return -(-size // step) * step
+
+
+def largest_for(size: int) -> int:
+    """Return the size of the largest extent that is not too large for a message of ``size`` bytes."""
+    return rounded(size) * WASTE

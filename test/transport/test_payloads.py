@@ -241,6 +241,40 @@ def test_drafts_are_sent_as_they_are(folder: Path) -> None:
     assert ArrowPort().draft(MIB) is None
 
 
+def test_the_next_value_finds_its_slot_reserved(folder: Path) -> None:
+    link = Link(folder, keep=1)
+    for _ in range(2):
+        link.send(bytes(MIB))
+    size = link.file.stat().st_blocks
+    link.sender.prepare()
+    assert link.leased() == [0]
+    message = link.send(b'\x07' * MIB)
+    assert link.leased() == []
+    assert link.file.stat().st_blocks == size
+    assert link.receive(message).value[MIB - 1].as_py() == 7
+
+
+def test_no_slot_is_reserved_ahead_while_readers_may_want_what_is_in_it(folder: Path) -> None:
+    link = Link(folder)
+    link.sender.prepare()
+    message = link.send(bytes(MIB))
+    size = link.file.stat().st_blocks
+    link.sender.prepare()
+    assert (link.leased(), link.file.stat().st_blocks) == ([], size)
+    assert link.receive(message) is not None
+
+
+@pytest.mark.parametrize('size', [INLINE_LIMIT, 4 * MIB])
+def test_what_is_reserved_ahead_is_given_back_for_a_value_of_another_size(folder: Path, size: int) -> None:
+    link = Link(folder, keep=1)
+    for _ in range(2):
+        link.send(bytes(MIB))
+    link.sender.prepare()
+    message = link.send(bytes(size))
+    assert link.leased() == []
+    assert len(link.receive(message).value) == size
+
+
 def test_too_many_leases_are_copied(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(payloads, 'LEASES', 2)
     link = Link(folder)

@@ -173,6 +173,7 @@ class RingMachine(RuleBasedStateMachine):
         self.memory = Memory(limit=40 * PAGE)
         self.ring = Ring(self.memory, keep=3)
         self.now = 0.0
+        self.swept_at = float('-inf')
         self.last: Reservation | None = None
         self.sizes: dict[tuple[int, int], int] = {}
 
@@ -183,7 +184,7 @@ class RingMachine(RuleBasedStateMachine):
     @rule(target=reservations, pages=st.integers(1, 24))
     def reserve(self, pages: int) -> Any:
         before = {lease: self.memory.generations[lease[0]] for lease in self.memory.leases}
-        reservation = self.ring.reserve(pages * PAGE, self.now)
+        reservation = self.reserved(pages * PAGE)
         for (slot, generation), labelled in before.items():
             assert self.memory.generations[slot] == labelled == generation
         if reservation is not None:
@@ -191,6 +192,43 @@ class RingMachine(RuleBasedStateMachine):
             assert self.memory.extents[reservation.extent.offset] == reservation.extent
             assert reservation.slot in self.memory.taken
         return reservation
+
+    @rule(target=reservations, pages=st.integers(1, 24))
+    def reserve_free(self, pages: int) -> Any:
+        fits = self.is_certain_of(pages * PAGE)
+        before = len(self.memory.ever)
+        reservation = self.ring.reserve_free(pages * PAGE, self.now)
+        assert reservation is not None or not fits
+        assert len(self.memory.ever) == before
+        assert reservation is None or reservation.extent.size >= pages * PAGE
+        return reservation
+
+    def reserved(self, size: int) -> Reservation | None:
+        """Reserve, and make sure that no memory is allocated while there is a free slot."""
+        fits = self.is_certain_of(size)
+        before = len(self.memory.ever)
+        reservation = self.ring.reserve(size, self.now)
+        assert not fits or len(self.memory.ever) == before
+        return reservation
+
+    def is_certain_of(self, size: int) -> bool:
+        """Return whether a slot of about that size is free, at a moment when the ring gives none back."""
+        is_swept = self.now - self.swept_at >= 1.0
+        if is_swept:
+            self.swept_at = self.now
+        return self.has_room_for(size) and not is_swept
+
+    def has_room_for(self, size: int) -> bool:
+        """Return whether a slot of about that size holds nothing that anybody has or may still want."""
+        leased = {slot for slot, _ in self.memory.leases}
+        newest = max((slot.number for slot in self.ring.slots), default=0)
+        return any(
+            size <= slot.extent.size <= 4 * size
+            and not slot.reserved
+            and number not in leased
+            and (slot.number == 0 or (slot.number < newest and self.now - slot.used_at >= HOLD))
+            for number, slot in enumerate(self.ring.slots)
+        )
 
     @rule(target=messages, reservation=consumes(reservations))
     def commit(self, reservation: Reservation | None) -> Any:
@@ -219,7 +257,7 @@ class RingMachine(RuleBasedStateMachine):
         assert self.last is not None
         before = self.memory.generations[self.last.slot]
         if self.memory.limit - self.ring.allocated >= PAGE:
-            reservation = self.ring.reserve(PAGE, self.now)
+            reservation = self.reserved(PAGE)
             assert reservation is not None
             self.ring.abandon(reservation)
             assert self.memory.generations[self.last.slot] == before or before != self.last.generation
