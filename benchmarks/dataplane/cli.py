@@ -50,8 +50,10 @@ def _measured(options: argparse.Namespace, old: dict[str, Any]) -> dict[str, Any
     rows = list(old.get('rows', ()))
     failures = list(old.get('failures', ()))
     results: dict[tuple[object, ...], list[Result]] = defaultdict(list)
+    now = datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC')
     head = {
-        'started': old.get('started') or datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC'),
+        'started': old.get('started', now),
+        'anew': [*old.get('anew', ()), *([now] if old else [])],
         'quick': options.quick,
         'machine': old.get('machine') or machine.describe(),
         'versions': {way.name: dict(way.system.versions) for way in found if way.system is not None},

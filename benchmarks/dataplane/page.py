@@ -71,6 +71,8 @@ def page(document: dict[str, Any], svg: Path | None) -> str:
     what = (machine['cpu'], f'{machine["cores"]} cores', f'{machine["memory_gib"]:g} GiB', machine['kernel'])
     busy = f'load average before the run {machine["load_before"]:g}.'
     parts.append(f'{document["started"]}. {", ".join(what)}, Python {machine["python"]}; {busy}\n')
+    if document.get('anew'):
+        parts.append(f'Parts were measured anew: {", ".join(document["anew"])}.\n')
     if machine['load_before'] > machine['cores'] * BUSY_LOAD:
         parts.append(BUSY)
     parts += [

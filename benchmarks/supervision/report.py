@@ -106,11 +106,12 @@ def build(
 
 
 def combined(old: Report, new: Report) -> Report:
-    """Return a report with what is measured in ``new``, and with what only ``old`` has."""
+    """Return a report with what is measured in ``new``, and with what only ``old`` has; it says which is which."""
     metrics = {**old['metrics'], **new['metrics']}
+    anew = {**new['run'], 'load_before': new['machine']['load_before'], 'metrics': list(new['metrics'])}
     return {
-        **new,
-        'run': {**new['run'], 'seconds': round(old['run']['seconds'] + new['run']['seconds'], 1)},
+        **old,
+        'anew': [*old.get('anew', []), anew],
         'versions': {**old['versions'], **new['versions']},
         'metrics': {metric.id: metrics[metric.id] for metric in METRICS if metric.id in metrics},
         'failures': [*old['failures'], *new['failures']],
@@ -146,22 +147,37 @@ def page(report: Report) -> str:
 
 def _conditions(report: Report) -> str:
     machine, run = report['machine'], report['run']
-    when = f'{run["started"]}, {run["repeat"]} rounds, {run["seconds"] / 60:.0f} minutes.'
     what = (machine['cpu'], f'{machine["cores"]} cores', f'{machine["memory_gib"]:g} GiB', machine['kernel'])
-    busy = f'load average before the run {machine["load_before"]:g}.'
+    anew = report.get('anew', [])
+    busiest = max(part['load_before'] for part in (machine, *anew))
     lines = [
         '## Result',
         '',
-        f'{when} {", ".join(what)}, Python {machine["python"]}; {busy}',
+        f'{_when(run)}. {", ".join(what)}, Python {machine["python"]}; {_load(machine)}.',
         '',
-        *(
-            f'* {system}: ' + (', '.join(f'{name} {number}' for name, number in packages.items()) or 'version unknown')
-            for system, packages in report['versions'].items()
-        ),
+        *(f'* {system}: {_versions(packages)}' for system, packages in report['versions'].items()),
         '',
-        *((BUSY, '') if machine['load_before'] > machine['cores'] * BUSY_LOAD else ()),
+        *(line for part in anew for line in (_anew(part, report['metrics']), '')),
+        *((BUSY, '') if busiest > machine['cores'] * BUSY_LOAD else ()),
     ]
     return '\n'.join(lines)
+
+
+def _when(run: Mapping[str, Any]) -> str:
+    return f'{run["started"]}, {run["repeat"]} rounds, {run["seconds"] / 60:.0f} minutes'
+
+
+def _load(before: Mapping[str, Any]) -> str:
+    return f'load average before the run {before["load_before"]:g}'
+
+
+def _versions(packages: Mapping[str, str]) -> str:
+    return ', '.join(f'{name} {number}' for name, number in packages.items()) or 'version unknown'
+
+
+def _anew(part: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
+    titles = ' · '.join(metrics[metric]['title'] for metric in part['metrics'])
+    return f'Measured anew {_when(part)}; {_load(part)}: {titles}.'
 
 
 def _table(report: Report) -> str:

@@ -225,7 +225,7 @@ SCENARIOS = (
     Scenario(name='crash', run=crash, is_about_starts=True),
     Scenario(
         name='silence',
-        run=functools.partial(silence, health_check_interval=0.1, sources=4, pause=0.8, rounds=5),
+        run=functools.partial(silence, health_check_interval=0.1, sources=4, pause=0.8, rounds=15),
         watches_inputs=True,
     ),
     Scenario(

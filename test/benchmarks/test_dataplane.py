@@ -51,6 +51,11 @@ def test_the_page_has_every_row() -> None:
     assert '| 8 B | **0.25** (1.00), 63 values |' in page.page(document(row(count=63)), None)
 
 
+def test_the_page_says_that_parts_were_measured_anew() -> None:
+    assert 'anew' not in page.page({**document(row()), 'anew': []}, None)
+    assert 'Parts were measured anew: then, later.' in page.page({**document(row()), 'anew': ['then', 'later']}, None)
+
+
 @pytest.mark.parametrize('rows', [(), (row(),), (row(), row(size=4_000_000, p50=100.0), row(system='<a>', p50=3.0))])
 def test_the_figure_is_xml_with_a_point_for_each_row(rows: tuple[dict[str, Any], ...]) -> None:
     root = ET.fromstring(figure.svg(document(*rows)))  # noqa: S314 - of our own making

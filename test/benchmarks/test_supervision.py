@@ -183,6 +183,23 @@ def test_the_page_says_when_the_machine_was_busy() -> None:
     assert report.BUSY in report.page(made)
 
 
+def test_what_was_measured_anew_is_named_with_its_run() -> None:
+    old = make({'stop_10': {'adora_ros': [500.0]}, 'exit_to_detected': {'adora_ros': [1.0]}})
+    new = make({'stop_10': {'adora_ros': [600.0]}})
+    new['run'] = {'started': '2027-02-03 04:05 UTC', 'seconds': 120.0, 'repeat': 6}
+    new['machine']['load_before'] = 0.25
+    text = report.page(report.combined(old, new))
+    assert str(RUN['started']) in text
+    line = next(line for line in text.splitlines() if line.startswith('Measured anew'))
+    assert line == (
+        'Measured anew 2027-02-03 04:05 UTC, 6 rounds, 2 minutes; load average before the run 0.25: stop of 10 nodes.'
+    )
+    assert '| stop of 10 nodes | ms | 1000 | **600**' in text
+    assert '| exit to detected | ms | 5 | **1.00**' in text
+    new['machine']['load_before'] = 7.5
+    assert report.BUSY in report.page(report.combined(old, new))
+
+
 def test_the_page_counts_runs_that_failed() -> None:
     failure = {'system': 'dora-rs', 'scenario': 'idle_50', 'error': 'not within 90 s'}
     assert '* dora-rs, `idle_50`: 2' in report.page(make({}, [failure, failure]))
