@@ -110,11 +110,12 @@ def test_the_lifecycle_of_the_manager_starts_and_stops_the_dataflow(flow: Flow, 
         manager.event('DATAFLOW_RUNNING', count=number + 1)
         assert observer.state('/flow/n') == 'active'
         assert observer.change_state('/flow/manager', Transition.TRANSITION_DEACTIVATE)
-        assert len(manager.all('DATAFLOW_ENDED')) == number + 1
+        manager.event('DATAFLOW_ENDED', count=number + 1)
         assert observer.change_state('/flow/manager', Transition.TRANSITION_CLEANUP)
     flow.file.write_text('nodes: [{id: n, path: gone.py}]', encoding='utf-8')
     assert not observer.change_state('/flow/manager', Transition.TRANSITION_CONFIGURE)
     assert manager.interrupt() == 0
+    assert len(manager.all('DATAFLOW_ENDED')) == 2
     assert flow.marked('n', 'end') == [0, 0]
 
 
