@@ -27,7 +27,7 @@ def lock_exclusive(fd: int, start: int, length: int = 1) -> bool:
 
 def unlock(fd: int, start: int) -> None:
     """Give up a lock on one byte."""
-    fcntl.fcntl(fd, F_OFD_SETLK, _FLOCK.pack(fcntl.F_UNLCK, 0, start, 1, 0))
+    _lock(fd, fcntl.F_UNLCK, start, 1)
 
 
 def _lock(fd: int, kind: int, start: int, length: int) -> bool:

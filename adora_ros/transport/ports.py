@@ -235,24 +235,17 @@ class ArrowPort:
         if draft is None:
             return None
         try:
-            if size is not None and size < SHARED_WORK:
-                draft.memory[:] = memoryview(elements(array)).cast('B')
+            sink = pa.FixedSizeBufferWriter(pa.py_buffer(draft.memory))
+            if len(draft.memory) >= SHARED_WORK:
+                sink.set_memcopy_threads(2)
+            if size is None:
+                write(array, sink)
             else:
-                _fill(draft.memory, array, is_plain=size is not None)
+                sink.write(elements(array))
         except BaseException:
             draft.abandon()
             raise
         return descriptor.to_message(draft.commit(ARROW if size is None else PLAIN.index(array.type) + 1), metadata)
-
-
-def _fill(memory: memoryview, array: pa.Array, *, is_plain: bool) -> None:
-    sink = pa.FixedSizeBufferWriter(pa.py_buffer(memory))
-    if len(memory) >= SHARED_WORK:
-        sink.set_memcopy_threads(2)
-    if is_plain:
-        sink.write(elements(array))
-    else:
-        write(array, sink)
 
 
 class RosPort:
