@@ -29,7 +29,7 @@ def test_a53_an_input_is_unarmed_until_its_first_message(flow: Flow, run: Runs, 
 
 
 def test_a53_silence_from_the_start_counts_where_it_is_asked_for(flow: Flow, run: Runs, observer: Observer) -> None:
-    flow.node('late', 'silent_after.py', 0, 2.5, outputs=['data'])
+    flow.node('late', 'silent_after.py', 0, 'go', outputs=['data'])
     flow.node('n', 'events.py', inputs={'data': {'source': 'late/data', 'first_message_timeout': 0.5}})
     statuses = observer.diagnostics('/flow/status')
     manager = run(flow).running()
@@ -37,6 +37,7 @@ def test_a53_silence_from_the_start_counts_where_it_is_asked_for(flow: Flow, run
     assert closed['text'].startswith('input data (late/data) closed: silent for 0.5')
     degraded = last(statuses, 'flow: n', lambda found: found['closed_inputs'] == 'data')
     assert (degraded['level'], degraded['state']) == ('1', 'running')
+    (flow.folder / 'go').touch()
     manager.event('INPUT_RECOVERED', 'n')
     last(statuses, 'flow: n', lambda found: found['closed_inputs'] == '' and found['level'] == '0')
     assert manager.interrupt() == 130

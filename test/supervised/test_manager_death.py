@@ -13,6 +13,7 @@ from supervised.harness import SLACK, Stopwatch, guardian_of, is_alive, left, wa
 from support import eventually, kill_all
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from manager.harness import Flow, Run, Runs
@@ -22,8 +23,12 @@ LIMIT = 2.0
 TICK = {'tick': 'dora/timer/secs/100'}
 
 
-def assert_all_gone(run_id: str, watch: Stopwatch) -> None:
-    eventually(lambda: not left(run_id), 10.0, 'the end of all processes')
+def assert_all_gone(run_id: str, watch: Stopwatch, pids: Iterable[int] = ()) -> None:
+    """Wait for the end of a run's processes; of those given by ``pids`` also for the end of their ending.
+
+    A process that ends loses the environment that it is found by before it has ended.
+    """
+    eventually(lambda: not left(run_id) and not any(map(is_alive, pids)), 10.0, 'the end of all processes')
     assert watch() < LIMIT
 
 
@@ -47,8 +52,7 @@ def test_a20_nothing_is_left_of_nodes_of_every_kind(flow: Flow, run: Runs) -> No
     pids = [flow.pid(node, 0) for node in ('good', 'deaf', 'parent', 'master', 'plain')]
     watch_over = guardian_of(manager.process.pid)
     run_id, watch = kill(manager)
-    assert_all_gone(run_id, watch)
-    assert not any(is_alive(pid) for pid in pids)
+    assert_all_gone(run_id, watch, pids)
     eventually(lambda: not is_alive(watch_over), 10.0, 'the end of the guardian')
 
 
