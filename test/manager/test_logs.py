@@ -180,7 +180,7 @@ def test_a_chatty_node_loses_nothing_and_does_not_delay_another(tmp_path: Path) 
     command = ['/bin/sh', '-c', f'yes 0123456789 | head -c {size}']
     with subprocess.Popen(command, stdout=pipes['chatty'][0][1], start_new_session=True):
         put(pipes['quiet'][0][1], b'hello\n')
-        eventually(lambda: count['quiet'] == len(b'hello\n'), 3.0)
+        eventually(lambda: count['quiet'] == len(b'hello\n'), 1.0)
     for out, err in pipes.values():
         close(out[1], err[1])
     eventually(lambda: count['chatty'] >= size, 20.0)
