@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
-
 import rclpy
-from marks import mark
+from marks import mark, wait_for_file
 from rclpy.executors import ExternalShutdownException
 
 rclpy.init()
 node = rclpy.create_node('unnamed')
 mark('there')
-while not Path('go').exists():
-    time.sleep(0.05)
+wait_for_file('go')
 mark('spins')
 try:
     rclpy.spin(node)

@@ -7,30 +7,21 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 
 import pyarrow as pa
-from marks import mark
+from marks import mark, wait_for_file
 
 from adora_ros import Node
-
-
-def be_silent(until: str) -> None:
-    """Wait for seconds or for a file."""
-    if until != 'go':
-        time.sleep(float(until))
-    else:
-        while not Path(until).exists():
-            time.sleep(0.05)
-
 
 count, silence = int(sys.argv[1]), sys.argv[2]
 node = Node()
 mark('running')
 sent = 0
 while not any(event['type'] == 'STOP' for event in node.drain()):
-    if sent == count:
-        be_silent(silence)
+    if sent == count and silence == 'go':
+        wait_for_file(silence)
+    elif sent == count:
+        time.sleep(float(silence))
     node.send_output('data', pa.array([sent]))
     sent += 1
     time.sleep(0.1)

@@ -13,7 +13,7 @@ from supervised.harness import SLACK, Stopwatch, guardian_of, is_alive, left, wa
 from support import eventually, kill_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
     from pathlib import Path
 
     from manager.harness import Flow, Run, Runs
@@ -23,7 +23,7 @@ LIMIT = 2.0
 TICK = {'tick': 'dora/timer/secs/100'}
 
 
-def assert_all_gone(run_id: str, watch: Stopwatch, pids: Iterable[int] = ()) -> None:
+def assert_all_gone(run_id: str, watch: Stopwatch, pids: Collection[int] = ()) -> None:
     """Wait for the end of a run's processes; of those given by ``pids`` also for the end of their ending.
 
     A process that ends loses the environment that it is found by before it has ended.
