@@ -69,10 +69,9 @@ def section(document: dict[str, Any]) -> str:
     machines = [entry['machine'] for entry in document.values()]
     if machines:
         first = machines[0]
-        what = (first['cpu'], f'{first["cores"]} cores', f'{first["memory_gib"]:g} GiB', first['kernel'])
         busiest = max(each['load_before'] for each in machines)
         lines += [
-            f'{first["when"]}. {", ".join(what)}, Python {first["python"]}; load average before the runs {busiest:g}.',
+            f'{first["when"]}. {machine.text(first)}; load average before the runs {busiest:g}.',
             '',
             *((BUSY, '') if busiest > first['cores'] * BUSY_LOAD else ()),
         ]

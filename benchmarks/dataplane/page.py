@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.dataplane.plan import FAN_OUT, IMAGES, LATENCY, THROUGHPUT
 from benchmarks.dataplane.runs import in_order
+from benchmarks.supervision import machine
 from benchmarks.supervision.report import BUSY_LOAD, number
 
 if TYPE_CHECKING:
@@ -66,14 +67,13 @@ FEW = 100
 def page(document: dict[str, Any], svg: Path | None) -> str:
     """Return the page; ``svg`` is the file of the figure."""
     rows = document['rows']
-    machine = document['machine']
+    host = document['machine']
     parts = [HEAD, *([QUICK] if document['quick'] else []), '## Result\n']
-    what = (machine['cpu'], f'{machine["cores"]} cores', f'{machine["memory_gib"]:g} GiB', machine['kernel'])
-    busy = f'load average before the run {machine["load_before"]:g}.'
-    parts.append(f'{document["started"]}. {", ".join(what)}, Python {machine["python"]}; {busy}\n')
+    busy = f'load average before the run {host["load_before"]:g}.'
+    parts.append(f'{document["started"]}. {machine.text(host)}; {busy}\n')
     if document.get('anew'):
         parts.append(f'Parts were measured anew: {", ".join(document["anew"])}.\n')
-    if machine['load_before'] > machine['cores'] * BUSY_LOAD:
+    if host['load_before'] > host['cores'] * BUSY_LOAD:
         parts.append(BUSY)
     parts += [
         f'* {system}: {", ".join(f"{name} {version}" for name, version in versions.items()) or "version unknown"}'

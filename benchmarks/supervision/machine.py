@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import platform
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import psutil
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 GIBIBYTE = 1 << 30
 
@@ -21,6 +25,12 @@ def describe() -> dict[str, object]:
         'python': platform.python_version(),
         'load_before': round(os.getloadavg()[0], 2),
     }
+
+
+def text(machine: Mapping[str, Any]) -> str:
+    """Return what :func:`describe` found in words, but for how busy the machine was."""
+    what = (machine['cpu'], f'{machine["cores"]} cores', f'{machine["memory_gib"]:g} GiB', machine['kernel'])
+    return f'{", ".join(what)}, Python {machine["python"]}'
 
 
 def _cpu_model() -> str:

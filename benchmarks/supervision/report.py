@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.supervision import machine
 from benchmarks.supervision.metrics import METRICS
 from benchmarks.supervision.statistics import ratio, summarise
 from benchmarks.supervision.systems import ADORA, DORA
@@ -146,19 +147,18 @@ def page(report: Report) -> str:
 
 
 def _conditions(report: Report) -> str:
-    machine, run = report['machine'], report['run']
-    what = (machine['cpu'], f'{machine["cores"]} cores', f'{machine["memory_gib"]:g} GiB', machine['kernel'])
+    host = report['machine']
     anew = report.get('anew', [])
-    busiest = max(part['load_before'] for part in (machine, *anew))
+    busiest = max(part['load_before'] for part in (host, *anew))
     lines = [
         '## Result',
         '',
-        f'{_when(run)}. {", ".join(what)}, Python {machine["python"]}; {_load(machine)}.',
+        f'{_when(report["run"])}. {machine.text(host)}; {_load(host)}.',
         '',
         *(f'* {system}: {_versions(packages)}' for system, packages in report['versions'].items()),
         '',
         *(line for part in anew for line in (_anew(part, report['metrics']), '')),
-        *((BUSY, '') if busiest > machine['cores'] * BUSY_LOAD else ()),
+        *((BUSY, '') if busiest > host['cores'] * BUSY_LOAD else ()),
     ]
     return '\n'.join(lines)
 
