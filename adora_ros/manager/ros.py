@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from adora_ros.dataflow import NodeSpec
     from adora_ros.manager.events import DataflowStatus, ManagerEvent, NodeStatus
+    from adora_ros.transport.answers import Answers
 
 EVENTS_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """Latched, so that who comes late still learns the recent past."""
@@ -83,8 +84,11 @@ class ManagerNode(LifecycleNode):
     a dataflow takes to stop, and the ROS thread is needed for that.
     """
 
-    def __init__(self, name: str, namespace: str, *, context: Context, control: Control, machine: str) -> None:
+    def __init__(
+        self, name: str, namespace: str, *, context: Context, control: Control, machine: str, answers: Answers
+    ) -> None:
         super().__init__(name, namespace=namespace, context=context)
+        self._answers = answers
         self.transitions = ThreadPoolExecutor(max_workers=1, thread_name_prefix='adora-transitions')
         self._answer_later(self._service_change_state)
         self._control = control
@@ -154,7 +158,9 @@ class ManagerNode(LifecycleNode):
         for node in nodes:
             for verb in ('restart', 'stop', 'start'):
                 callback = self._commander(verb, node.id)
-                self._command_services.append(self.create_service(Trigger, f'~/{node.name}/{verb}', callback))
+                service = self.create_service(Trigger, f'~/{node.name}/{verb}', callback)
+                self._answers.watch(self, service)
+                self._command_services.append(service)
 
     def withdraw_commands(self) -> None:
         """Withdraw what :meth:`offer_commands` offered."""
@@ -192,6 +198,7 @@ class ManagerNode(LifecycleNode):
 
     def _answer_later(self, service: Any) -> None:
         """Have a service answered by transitions."""
+        self._answers.watch(self, service)
         answer_later(service, self.transitions.submit, warn=self.get_logger().error)
 
     def _restart(self, _request: Any, response: Any) -> Any:
@@ -280,7 +287,7 @@ class ManagerThread(RosThread):
         super().__init__()
 
         def make(context: Context) -> ManagerNode:
-            return ManagerNode(name, namespace, context=context, control=control, machine=machine)
+            return ManagerNode(name, namespace, context=context, control=control, machine=machine, answers=self.answers)
 
         self.node = self.add(make)
         self.start()

@@ -15,6 +15,7 @@ from adora_ros.inputs import StopCause
 from adora_ros.node.inbox import Inbox, Phase
 from adora_ros.node.lifecycle import LifecycleNode
 from adora_ros.node.output import Output
+from adora_ros.transport.answers import Answers
 from adora_ros.transport.contract import NodeConfig, NodeOp, capacity, shortened
 from adora_ros.transport.payloads import PayloadWriter
 from adora_ros.transport.ports import PayloadCounts, PortCodec, open_port
@@ -82,6 +83,9 @@ class DataflowNode(LifecycleNode):
             use_global_arguments=False,
             parameter_overrides=[Parameter('use_sim_time', value=True)] if config.use_sim_time else [],
         )
+        self.answers = Answers()
+        """Watches the service that may end the node."""
+        self.answers.watch(self, self._service_change_state)
 
     @property
     def state(self) -> str:

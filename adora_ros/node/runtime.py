@@ -126,6 +126,7 @@ class Runtime:
             self._accepting = False
             self._executor.create_task(self._end)  # wake() alone does not always end spin_once()
         self._spinner.join(JOIN_DEADLINE)
+        self.ros.answers.settle()
         # The process of a dynamic node is somebody else's.
         with contextlib.nullcontext() if self._config.dynamic else within_patience():
             self._executor.shutdown()

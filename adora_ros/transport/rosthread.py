@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rclpy.context import Context
 from rclpy.experimental import EventsExecutor
 
+from adora_ros.transport.answers import Answers
 from adora_ros.transport.leaving import leave
 from adora_ros.transport.rosinit import start_ros
 from adora_ros.transport.within import within
@@ -52,6 +53,8 @@ class RosThread:
         if context is None:
             start_ros(self.context)
         self.executor = executor(context=self.context)
+        self.answers = Answers()
+        """Watches services whose last answers may be followed by the end of the thread."""
         self._nodes: list[Node] = []
         self._closing = False
         self._thread = threading.Thread(target=self._spin, name='adora-ros', daemon=True)
@@ -75,6 +78,7 @@ class RosThread:
         if self._thread.is_alive():
             self.executor.create_task(self._end, LAST_ROUNDS)
             self._thread.join(timeout)
+        self.answers.settle()
         self.executor.shutdown()
         leave(self._leave)
 

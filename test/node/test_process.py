@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from adora_ros.transport.answers import MOMENT
 from adora_ros.transport.contract import InputConfig, ManagerOp, OutputConfig
 from node.harness import timer_input, topic_input, topic_output
 
@@ -757,6 +758,41 @@ def test_the_stock_lifecycle_service_works_and_is_reported(dataflow: Dataflow) -
     assert node.wait() == 0
     assert states(node) == ['unconfigured', 'inactive', 'active', 'inactive', 'active', 'finalized']
     assert events(node) == ['STOP MANUAL ']
+
+
+def test_who_asks_for_a_shutdown_has_a_moment_to_receive_the_answer(dataflow: Dataflow) -> None:
+    node = dataflow.node(
+        'n',
+        """
+        import time
+        from adora_ros.node import Node
+        node = Node()
+        for event in node:
+            pass
+        node.close()
+        print(time.monotonic(), flush=True)
+        """,
+    )
+    node.start()
+    client = dataflow.node(
+        'client',
+        """
+        import signal
+        import time
+        import rclpy
+        from lifecycle_msgs.msg import Transition
+        from lifecycle_msgs.srv import ChangeState
+        rclpy.init()
+        node = rclpy.create_node('operator')
+        client = node.create_client(ChangeState, '/df/n/change_state')
+        assert client.wait_for_service(15.0)
+        print(time.monotonic(), flush=True)
+        client.call_async(ChangeState.Request(transition=Transition(label='shutdown')))
+        signal.pause()
+        """,
+    )
+    assert node.wait() == 0
+    assert float(node.lines[-1]) - float(client.lines[-1]) >= MOMENT
 
 
 def test_a_node_that_is_configured_anew_goes_on_sending(dataflow: Dataflow) -> None:

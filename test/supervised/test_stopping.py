@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 
+from adora_ros.transport.answers import MOMENT
 from manager import harness as manager_harness
 from supervised.harness import EMBEDDING, GRACE, SLACK, Stopwatch, Terminal, left, wait_for_mark
 from support import eventually
@@ -174,6 +176,20 @@ def test_a13_nodes_that_do_not_obey_are_ended(
     assert flow.marked('good', 'cleaned') == [0]
     assert manager.texts('NODE_EXITED', 'deaf_to_sigint') == ['exited: signal:SIGTERM']
     assert [manager.texts('NODE_EXITED', node) for node in ('deaf', 'suspended')] == [[KILLED], [KILLED]]
+
+
+@pytest.mark.parametrize('transition', [Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_ACTIVE_SHUTDOWN])
+def test_who_asks_for_a_stop_has_a_moment_to_receive_the_answer(
+    flow: Flow, run: Runs, observer: Observer, transition: int
+) -> None:
+    manager = run(flow.node('good', 'silent.py', inputs=TICK)).running()
+    client: Any = observer.node.create_client(ChangeState, '/flow/manager/change_state')
+    assert client.wait_for_service(DISCOVERY)
+    asked = time.monotonic()
+    answer = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
+    assert manager.wait() == 0
+    assert time.monotonic() - asked >= MOMENT
+    assert answer.result().success
 
 
 def test_a18_a_stop_from_another_thread_ends_the_loop(

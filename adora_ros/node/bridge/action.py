@@ -199,6 +199,7 @@ class ActionServer:
 
     def __init__(self, node: BridgeNode, ros: RosNode, thread: RosThread) -> None:
         self._node = node
+        self._ros = ros
         self._thread = thread
         self._type = interface(node.spec.type)
         self._goals: dict[str, _Pursued] = {}
@@ -275,6 +276,7 @@ class ActionServer:
         finally:
             del self._goals[goal_id]
         settle(handle, status)
+        self._thread.answers.note(self._ros, f'{self._node.spec.name}/_action/get_result')
         return result
 
     def _end(self, goal: _Pursued, status: str, result: Any) -> None:

@@ -104,7 +104,8 @@ class ServiceServer:
         self._due = Overdue()
         qos = qos_profile(node.spec.qos, depth=SERVICE_DEPTH)
         many = ReentrantCallbackGroup()
-        ros.create_service(self._type, node.spec.name, self._serve, qos_profile=qos, callback_group=many)
+        service = ros.create_service(self._type, node.spec.name, self._serve, qos_profile=qos, callback_group=many)
+        thread.answers.watch(ros, service)
 
     def on_input(self, event: Input) -> None:
         """See the protocol."""
