@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import uuid
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,11 @@ class _Spawns:
 
 
 _spawns = _Spawns()
+
+
+def pytest_configure() -> None:
+    """Take SIGINT for this process and what it starts: a background job of a shell script ignores it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
